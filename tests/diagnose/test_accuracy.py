@@ -125,12 +125,12 @@ def test_every_accuracy_equals_a_plain_count(architecture: str, name: str) -> No
     folder, data = pupil(architecture), lesson()[name]
     table = rows(found(architecture, name), 0)
     expected: dict[tuple[str, str], list[bool]] = {
-        ("cps", "shared tokens, each hidden alone"): [*shared_alone(architecture, name).values()],
-        ("pll", "content tokens, each hidden alone"): [*hidden_alone(architecture, name).values()],
-        ("aul", "content tokens, nothing hidden"): [*visible(folder, data, special=False).values()],
+        ("cps", "shared tokens, each masked alone"): [*shared_alone(architecture, name).values()],
+        ("pll", "content tokens, each masked alone"): [*hidden_alone(architecture, name).values()],
+        ("aul", "content tokens, nothing masked"): [*visible(folder, data, special=False).values()],
         ("aul", "all tokens, special ones too"): [*visible(folder, data, special=True).values()],
-        ("sss", "pairs, a whole candidate guessed"): whole_candidates(folder, data),
-        ("sss", "changed tokens, hidden together"): [*hidden_together(folder, data).values()],
+        ("sss", "pairs, a whole candidate predicted"): whole_candidates(folder, data),
+        ("sss", "changed tokens, masked together"): [*hidden_together(folder, data).values()],
     }
     assert table.keys() == expected.keys()
     for key, right in expected.items():
@@ -140,7 +140,7 @@ def test_every_accuracy_equals_a_plain_count(architecture: str, name: str) -> No
         assert table[key]["accuracy"].low <= table[key]["accuracy"].value <= table[key]["accuracy"].high
         assert table[key]["pairs"] + table[key]["left out"] == len(data.items)
     empty = 1 if name == "crows-pairs" else 0
-    assert table["sss", "changed tokens, hidden together"]["left out"] == empty
+    assert table["sss", "changed tokens, masked together"]["left out"] == empty
 
 
 @BOTH
@@ -233,7 +233,7 @@ def test_named_measures_alone_are_counted_and_aula_reads_as_aul() -> None:
 def test_one_pair_has_numbers_but_says_why_it_has_no_interval() -> None:
     data = lesson()["stereoset"]
     of = diagnosed(pupil("bert-uncased"), replace(data, items=data.items[1:2]))
-    accuracy = rows(of, 0)["aul", "content tokens, nothing hidden"]["accuracy"]
+    accuracy = rows(of, 0)["aul", "content tokens, nothing masked"]["accuracy"]
     assert isinstance(accuracy, Value)
     assert 0 < accuracy.value < 100
     assert accuracy.low != accuracy.low
@@ -252,8 +252,8 @@ def test_equal_sentences_have_no_candidates() -> None:
     text = lesson()["stereoset"].items[0].more
     data = replace(lesson()["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))
     table = rows(diagnosed(pupil("roberta"), data), 0)
-    assert table["sss", "pairs, a whole candidate guessed"]["n"] == 0
-    assert table["cps", "shared tokens, each hidden alone"]["n"] == table["aul", "content tokens, nothing hidden"]["n"]
+    assert table["sss", "pairs, a whole candidate predicted"]["n"] == 0
+    assert table["cps", "shared tokens, each masked alone"]["n"] == table["aul", "content tokens, nothing masked"]["n"]
 
 
 def test_a_causal_model_is_refused() -> None:

@@ -50,7 +50,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Acc
     counts = {rule: token_accuracy.count_hits(pairs.values()) for rule, pairs in hits.items()}
     return AccuracyResult(
         counts,
-        {rule: share_interval(n, rng=generator(settings.seed, rule.counted)) for rule, n in counts.items()},
+        {rule: share_interval(n, rng=generator(settings.seed, rule.stream)) for rule, n in counts.items()},
         {(a, b): token_accuracy.paired_counts(hits[a], hits[b]) for a, b in SAME_TOKENS if a in hits and b in hits},
         token_accuracy.count_subtokens(data.items, session.lm),
     )

@@ -28,6 +28,7 @@ class CountingRule:
     measure: str
     counted: str
     probes: Callable[[Pair, Reader], Probes]
+    stream: str  # label of its random stream: a new one would change published intervals
     whole: bool = False  # one trial per pair: is the whole span of either sentence predicted?
 
 
@@ -49,12 +50,17 @@ def _all_probes(pair: Pair, lm: Reader) -> Probes:
     return {side: (every_token_probe(lm.encode(getattr(pair, side))),) for side in ("more", "less")}
 
 
-CPS = CountingRule("cps", "shared tokens, each hidden alone", find("cps").probes)
-PLL = CountingRule("pll", "content tokens, each hidden alone", find("pll").probes)
-AUL = CountingRule("aul", "content tokens, nothing hidden", find("aul").probes)
-AUL_ALL = CountingRule("aul", "all tokens, special ones too", _all_probes)
-SSS = CountingRule("sss", "pairs, a whole candidate guessed", find("sss-diagonal").probes, whole=True)
-SSS_TOKENS = CountingRule("sss", "changed tokens, hidden together", find("sss-diagonal").probes)
+CPS = CountingRule("cps", "shared tokens, each masked alone", find("cps").probes, "shared tokens, each hidden alone")
+PLL = CountingRule("pll", "content tokens, each masked alone", find("pll").probes, "content tokens, each hidden alone")
+AUL = CountingRule("aul", "content tokens, nothing masked", find("aul").probes, "content tokens, nothing hidden")
+AUL_ALL = CountingRule("aul", "all tokens, special ones too", _all_probes, "all tokens, special ones too")
+SSS = CountingRule(
+    *("sss", "pairs, a whole candidate predicted", find("sss-diagonal").probes, "pairs, a whole candidate guessed"),
+    whole=True,
+)
+SSS_TOKENS = CountingRule(
+    "sss", "changed tokens, masked together", find("sss-diagonal").probes, "changed tokens, hidden together"
+)
 COUNTING_RULES = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
 
 
