@@ -63,6 +63,15 @@ def test_a_result_comes_back_from_its_folder_as_it_was(tmp_path: Path) -> None:
     assert section.finding.plots[0].chart.to_dict() == original.finding.plots[0].chart.to_dict()
 
 
+def test_plots_of_one_id_are_told_apart() -> None:
+    """Otherwise a page that joins results would draw the last chart in the place of every other."""
+    charts = [alt.layer(alt.Chart(alt.InlineData(values=[{"x": x}])).mark_point().encode(x="x:Q")) for x in (1, 2)]
+    sections = [Section(str(x), "", "", Finding((), (), (Plot("same", "S", "S", charts[x]),))) for x in (0, 1)]
+    stored = build("study", findings=sections)["findings"]
+    assert [plot["id"] for section in stored for plot in section["plots"]] == ["same", "same-2"]
+    assert '"x": 1' in json.dumps(stored[0]) and '"x": 2' in json.dumps(stored[1])  # noqa: PT018
+
+
 def test_no_path_of_the_machine_is_in_the_result() -> None:
     text = json.dumps(whole())
     assert "train.csv" in text

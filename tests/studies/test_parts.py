@@ -19,7 +19,8 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Options
 from unmask.data.texts import load_corpus
-from unmask.findings import Finding, Plot, Table, Value, charts
+from unmask.findings import Finding, Plot, Section, Table, Value, charts
+from unmask.findings.storage import with_unique_plots
 from unmask.studies import STUDIES, Runtime, StudyOptions, find
 from unmask.studies.collect import comparison_table, itself, merge_findings, paper_values, published_value
 from unmask.studies.durations import (
@@ -57,7 +58,8 @@ def test_findings_of_several_steps_are_merged() -> None:
     both = merge_findings([finding("a"), finding("b")])
     assert both.answers == ("a is asked", "b is asked")
     assert [row[0] for row in both.tables[0].rows] == ["a", "b"]
-    assert [plot.id for plot in both.plots] == ["a-plot", "a-plot-2"]
+    (section,) = with_unique_plots([Section("both", "", "", both)])
+    assert [plot.id for plot in section.finding.plots] == ["a-plot", "a-plot-2"]
     assert both.notes == ("a note",)
 
 

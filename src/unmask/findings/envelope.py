@@ -175,7 +175,7 @@ def build(  # noqa: PLR0913 - the parts of a result
             "versions": versions(),
             "estimates": [estimate_json(estimate) for estimate in estimates],
             "checks": list(checks),
-            "findings": [storage.section_json(section) for section in findings],
+            "findings": [storage.section_json(section) for section in storage.with_unique_plots(findings)],
             "details": details or {},
         }
     )

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from unmask.core.estimate import NAN, Value
 from unmask.core.files import plain
 from unmask.findings.model import Cell, Finding, Plot, Section, Table
+
+
+def with_unique_plots(sections: Iterable[Section]) -> Iterator[Section]:
+    """The sections with every plot id once: a page draws charts by their ids, and files are named by them."""
+    counts: Counter[str] = Counter()
+    for section in sections:
+        plots = []
+        for plot in section.finding.plots:
+            counts[plot.id] += 1
+            plots.append(plot if counts[plot.id] == 1 else replace(plot, id=f"{plot.id}-{counts[plot.id]}"))
+        yield replace(section, finding=replace(section.finding, plots=tuple(plots)))
 
 
 def section_json(section: Section) -> dict[str, Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
 from unmask.core.estimate import Estimate
-from unmask.findings import Cell, Finding, Plot, Table
+from unmask.findings import Cell, Finding, Table
 from unmask.studies.spec import PaperComparison
 
 Columns = Mapping[str, str | Callable[[Estimate], Cell]]  # by header: an attribute of the estimate, or how
@@ -92,20 +91,14 @@ def itself(estimate: Estimate) -> Cell:
 
 
 def merge_findings(parts: Sequence[Finding]) -> Finding:
-    """Concatenate answers and notes, merge tables of the same title, and make plot ids unique."""
+    """Concatenate answers, plots and notes, and merge tables of the same title."""
     tables: dict[str, Table] = {}
     for table in (table for part in parts for table in part.tables):
         known = tables.get(table.title)
         tables[table.title] = table if known is None else replace(known, rows=(*known.rows, *table.rows))
-    plots: list[Plot] = []
-    counts: Counter[str] = Counter()
-    for plot in (plot for part in parts for plot in part.plots):
-        counts[plot.id] += 1
-        number = counts[plot.id]
-        plots.append(plot if number == 1 else replace(plot, id=f"{plot.id}-{number}"))
     return Finding(
         tuple(line for part in parts for line in part.answers),
         tuple(tables.values()),
-        tuple(plots),
+        tuple(plot for part in parts for plot in part.plots),
         tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
