@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from unmask.findings import Finding, Section, charts, html, latex, markdown
 from unmask.findings.envelope import Result, build
 from unmask.findings.figure import Figure, export
 from unmask.report import audit_page, comparison_page, tables
+from unmask.report.comparison_page import Changes
 from unmask.report.selection import model_names
 
 Format = Literal["html", "md", "latex", "csv"]
@@ -44,10 +46,11 @@ def report(
     """
     results = [run if isinstance(run, Result) else load(run) for run in runs]
     names = _validate(results, format, tables, card)
-    text = _page(results) if format == "html" else _tables(results, format, names)
+    view = _View.of(results) if format == "html" or figures is not None else None
+    text = view.page() if view is not None and format == "html" else _tables(results, format, names)
     path = Path(out) if out is not None else PAGE if format == "html" else None
-    if figures is not None:
-        export(_figures(results), Path(figures))
+    if view is not None and figures is not None:
+        export(view.figures(), Path(figures))
     if card is not None and isinstance(results[0], AuditResult):
         from unmask.report import card as cards
 
@@ -60,7 +63,7 @@ def write(result: Result, path: str | Path) -> Path:
     if result.kind != "audit":
         for figure in html.draw_figures(result.findings):
             write_text(Path(path).parent / f"{figure.id}.svg", figure.svg)
-    return write_text(Path(path), _page([result]))
+    return write_text(Path(path), _View.of([result]).page())
 
 
 def _validate(
@@ -86,24 +89,37 @@ def _validate(
     return [name for name in TABLES if name != "changes" or len(results) > 1]
 
 
-def _page(results: Sequence[Result]) -> str:
-    audits = [result for result in results if isinstance(result, AuditResult)]
-    if not audits:
-        return html.page(results[0] if len(results) == 1 else _compared(results))
-    if len(audits) == 1:
-        return audit_page.page(audits[0])
-    return comparison_page.page(audits, comparison_page.compare_runs(audits))
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a page and its figures show: one result, or audits and their comparison, computed once for both."""
 
+    shown: Result
+    audits: Sequence[AuditResult] = ()
+    comparison: Changes | None = None
 
-def _figures(results: Sequence[Result]) -> list[Figure]:
-    audits = [result for result in results if isinstance(result, AuditResult)]
-    if not audits:
-        return html.draw_figures((results[0] if len(results) == 1 else _compared(results)).findings)
-    if len(audits) == 1:
-        groups = audit_page.draw_figures(audits[0])
-    else:
-        groups = comparison_page.draw_figures(audits, comparison_page.compare_runs(audits))
-    return [figure for group in groups.values() for figure in group]
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> _View:
+        """The view of one result, or of several of one kind."""
+        audits = [result for result in results if isinstance(result, AuditResult)]
+        if len(results) == 1:
+            return cls(results[0])
+        return cls(audits[0], audits, comparison_page.compare_runs(audits)) if audits else cls(_compared(results))
+
+    def page(self) -> str:
+        """The page as HTML."""
+        if self.comparison is not None:
+            return comparison_page.page(self.audits, self.comparison)
+        return audit_page.page(self.shown) if isinstance(self.shown, AuditResult) else html.page(self.shown)
+
+    def figures(self) -> list[Figure]:
+        """Every chart of the page."""
+        if not isinstance(self.shown, AuditResult):
+            return html.draw_figures(self.shown.findings)
+        if self.comparison is not None:
+            groups = comparison_page.draw_figures(self.audits, self.comparison)
+        else:
+            groups = audit_page.draw_figures(self.shown)
+        return [figure for group in groups.values() for figure in group]
 
 
 def _compared(results: Sequence[Result]) -> Result:
