@@ -13,7 +13,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from unmask.audit.result import AuditResult
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
-from unmask.core.files import plain
+from unmask.core.files import plain, write_text
 from unmask.findings import markdown
 from unmask.report import selection, tables, wording
 
@@ -38,9 +38,7 @@ def write(result: AuditResult, path: Path) -> Path:
     if len(read) != len(data.eval_results):
         lost = f"only {len(read)} of {len(data.eval_results)} results can be read back from the card"
         raise ResultError(f"{lost}: nothing was written")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8", newline="\n")
-    return path
+    return write_text(path, content)
 
 
 def metrics(result: AuditResult) -> list[EvalResult]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import ResultError
+from unmask.core.files import write_text
 from unmask.models.loading import quiet
 from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
@@ -40,7 +41,7 @@ def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> 
             f"{folder} holds an unfinished training with other settings or data: "
             "rerun it with the same settings to resume, or remove the folder to start again"
         )
-    path.write_text(digest, encoding="utf-8")
+    write_text(path, digest)
 
 
 def last_complete_checkpoint(folder: Path) -> Path | None:
