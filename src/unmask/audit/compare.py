@@ -16,7 +16,7 @@ from typing import Any
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult, load
 from unmask.core.errors import ResultError
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import NAN, Estimate
 from unmask.core.types import Measure, Row
 from unmask.findings.envelope import Result
 from unmask.stats import Comparison, GateResult, apply_holm, comparisons
@@ -99,17 +99,15 @@ def _shared_estimates(a: Result, b: Result) -> list[tuple[Estimate, Estimate]]:
 
 def _gate_estimate(a: Estimate, b: Estimate, tolerance: float) -> GateResult:
     assert a.null is not None
-    mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)
-    low, high = distance_interval(_mover(a, b), _mover(mirrored, b))
-    return GateResult(
-        **_common(a, b),
-        null=a.null,
-        worsening=abs(b.value - a.null) - abs(a.value - a.null),
-        low=low,
-        high=high,
-        tolerance=tolerance,
-        worse=low > tolerance,
-    )
+    worsening = abs(b.value - a.null) - abs(a.value - a.null)
+    common, known = _common(a, b), a.has_interval and b.has_interval
+    if known:
+        mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)
+        low, high = distance_interval(_mover(a, b), _mover(mirrored, b))
+    else:  # the noise is unknown: the values decide
+        (low, high), common["method"] = (NAN, NAN), "none: an estimate has no interval, the values decide"
+    worse = (low if known else worsening) > tolerance
+    return GateResult(**common, null=a.null, worsening=worsening, low=low, high=high, tolerance=tolerance, worse=worse)
 
 
 def _common(a: Estimate, b: Estimate) -> dict[str, Any]:
