@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := check
-.PHONY: help demo check fast test slow published mutants lint types format bench setup setup-dev
+.PHONY: help demo check fast test slow published mutants fuzz torture sbom audit lint types format bench setup setup-dev
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,21 @@ published: setup-dev ## tests that compare with published files; needs UNMASK_DA
 
 mutants: setup-dev   ## break measures and statistics one operator at a time; do the tests notice?
 	$(BIN)/python -m tools.mutants
+
+fuzz: setup-dev      ## 100,000 damaged inputs at every boundary; prints tried, accepted, refused, other
+	$(BIN)/python -m tests.fuzz --inputs 100000
+
+torture: setup-dev   ## kill, interrupt and crowd every command, damage stores, fill disks; prints tries and failures
+	$(BIN)/python -m tools.torture
+
+sbom: setup-dev      ## bill of materials of a release (CycloneDX) in dist/; fails if a dependency is no wheel
+	$(BIN)/python -m tools.sbom dist
+
+audit: setup-dev     ## dependencies: consistent, from wheels, without known vulnerabilities (needs the network)
+	$(BIN)/python -m pip check
+	$(BIN)/python -m tools.sbom dist
+	$(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/python -m pip install --quiet pip-audit
+	$(VENV)-audit/bin/python -m pip_audit --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
 lint: setup-dev      ## format and lint, nothing is changed
 	$(BIN)/ruff format --check .

@@ -1,21 +1,23 @@
-"""Time CPS over all of CrowS-Pairs on a GPU: fp32, TF32 and bf16, against two scripts in the same run.
+"""Time CPS and the battery of seven measures over all of CrowS-Pairs on a GPU, against two scripts in one run.
 
     python bench/gpu.py --data-dir DIR
 
-End to end means from sentences to one scored row per pair, after the model is loaded: encoding, alignment,
-planning, forward passes, scores and evidence. The loop of single sentences runs on the first pairs and is
-scaled to all of them by the number of its forward passes; the quick script (sentences by length, the head at
-the hidden word) gives sentence scores alone, without ranks, evidence or rows.
+End to end means from sentences to one scored row per pair and measure, after the model is loaded: encoding,
+alignment, planning, forward passes, scores and evidence. `busy` is the time in which the GPU computes (the union of
+its kernels in one profiled run): a wall time above it is time the GPU waits. The loop of single sentences runs
+on the first pairs and is scaled to all of them by the number of its forward passes; the quick script (sentences
+by length, the head at the masked position) gives the sentence scores of CPS alone, without ranks, evidence or rows.
+`certified` is what an audit does on a GPU by default: fp16 first, then TF32 and fp32 where decisions could differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
-import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,64 +25,109 @@ import torch
 
 import loops
 import shapes
+from unmask.audit.certified import Certificate, score_certified
 from unmask.audit.checks import Evidence
-from unmask.audit.scoring import score_items
 from unmask.core.options import Opening
 from unmask.measures import find
 from unmask.models import Engine, Lm, Store, open_lm
+from unmask.models.precision import ladder
 
 MODES = {
     "fp32": Opening(device="cuda"),
     "TF32": Opening(device="cuda", tf32=True),
+    "fp16": Opening(device="cuda", dtype="fp16"),
     "bf16": Opening(device="cuda", dtype="bf16"),
+    "certified": Opening(device="cuda"),
 }
+SHAPES = {"BERT-base": shapes.BERT_BASE, "RoBERTa-large": shapes.ROBERTA_LARGE}
+
+
+BATTERY = ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld")
+WORK = {"CPS": BATTERY[:1], "battery": BATTERY}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("UNMASK_DATA_DIR"))
-    parser.add_argument("--loop-pairs", type=int, default=60)
+    parser.add_argument("--loop-pairs", type=int, default=60, help="pairs of the loop; 0: no loop and no script")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="leave out the columns after the ratio")
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=list(MODES))
+    parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
     args = parser.parse_args()
     items = shapes.pairs(args.data_dir)
     print(f"{len(items)} pairs on {torch.cuda.get_device_name()}, torch {torch.__version__}")
-    print(
-        f"{'shape':14} {'mode':5} {'seconds':>8} {'with store':>10} {'TFLOP/s':>8} "
-        f"{'script s':>8} {'ratio':>7} {'loop s':>8} {'ratio':>7} {'peak GB':>8}"
-    )
+    print("| shape | mode | measures | seconds | busy | ratio | with store | TFLOP/s | peak GB | script | loop |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["UNMASK_CACHE_DIR"] = f"{folder}/cache"
-        for name, shape in (("BERT-base", shapes.BERT_BASE), ("RoBERTa-large", shapes.ROBERTA_LARGE)):
-            built = shapes.build(Path(folder) / name, items, shape)
+        for name in args.shapes:
+            built = shapes.build(Path(folder) / name, items, SHAPES[name])
             for mode in args.modes:
-                measured(name, mode, open_lm(built, MODES[mode]), items, args)
+                lm = open_lm(built, MODES[mode])
+                models = ladder(lm) if mode == "certified" else (lm,)
+                for work, names in WORK.items():
+                    measured(f"| {name} | {mode} | {work}", models, items, names, args)
 
 
-def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace) -> None:
-    """Time one shape in one mode and print a line."""
-    run(lm, items[:64], Store(None))
-    loops.by_length(items[:64], lm.network.model, lm.tokenizer)
-    turns = [(timed(lambda: run(lm, items, Store(None))), _script(lm, items)) for _ in range(args.repeats)]
-    bare, script = (statistics.median(times) for times in zip(*turns, strict=True))
+def measured(label: str, models: Sequence[Lm], items: Any, names: Sequence[str], args: argparse.Namespace) -> None:
+    """Time one shape in one mode and print a line; the best of several runs, because the host is noisy."""
+    work = functools.partial(run, models, items, names)
+    work()
+    seconds = min(timed(work) for _ in range(args.repeats))
+    busy = busy_time(work)
+    line = f"{label} | {seconds:.2f} | {busy:.2f} | {seconds / busy:.2f}"
+    if args.quick:
+        print(f"{line} | | | | | |", flush=True)
+        return
     torch.cuda.reset_peak_memory_stats()
-    run(lm, items, Store(None))
+    work()
     peak = torch.cuda.max_memory_allocated() / 1e9
-    kept = Store.of(f"{name}-{mode}")
-    stored = timed(lambda: run(lm, items, kept))
-    kept.close()
-    rate = shapes.counted(lambda: run(lm, items, Store(None))) / bare / 1e12
-    loop = timed_loop(lm, items, args.loop_pairs)
-    print(
-        f"{name:14} {mode:5} {bare:8.2f} {stored:10.2f} {rate:8.1f} "
-        f"{script:8.2f} {script / bare:6.2f}× {loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}",
-        flush=True,
+    with tempfile.TemporaryDirectory() as folder:
+        stored = timed(lambda: work(Path(folder)))
+    rate = shapes.counted(work) / seconds / 1e12
+    line += f" | {stored:.2f} | {rate:.0f} | {peak:.1f}"
+    if len(names) == 1 and args.loop_pairs:
+        script = min(_script(models[-1], items) for _ in range(args.repeats))
+        loop = timed_loop(models[-1], items, args.loop_pairs)
+        line += f" | {script:.2f} ({script / seconds:.2f}×) | {loop:.0f} ({loop / seconds:.0f}×) |"
+    else:
+        line += " | | |"
+    print(line, flush=True)
+
+
+def busy_time(work: Callable[[], object]) -> float:
+    """Seconds in which at least one kernel or copy runs on the GPU."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+        work()
+        torch.cuda.synchronize()
+    spans = sorted(
+        (event.start_ns(), event.start_ns() + event.duration_ns())
+        for event in profiled.profiler.kineto_results.events()
+        if "CUDA" in str(event.device_type())
     )
+    total, until = 0, 0
+    for begin, end in spans:
+        total += max(0, end - max(begin, until))
+        until = max(until, end)
+    return total / 1e9
 
 
-def run(lm: Lm, items: Any, store: Store) -> None:
-    chunks = score_items("crows-pairs", items, [find("cps")], Engine(lm, store), evidence=Evidence(), progress=_silent)
+def run(models: Sequence[Lm], items: Any, names: Sequence[str], stores: Path | None = None) -> list[Certificate]:
+    """Score all items as an audit does, with stores in a folder or none."""
+    found: list[Certificate] = []
+    files = [stores and stores / f"{number}.sqlite" for number in range(len(models))]
+    engines = [Engine(lm, Store(file)) for lm, file in zip(models, files, strict=True)]
+    chunks = score_certified(
+        *("crows-pairs", items, [find(name) for name in names], engines),
+        **{"evidence": Evidence(), "progress": _silent, "certificates": found},
+    )
     sum(len(chunk) for chunk in chunks)
+    for engine in engines:
+        engine.store.close()
+    return found
 
 
 def _script(lm: Lm, items: Any) -> float:

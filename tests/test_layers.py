@@ -20,7 +20,7 @@ LAYERS = (
     ("corpus", "tasks"),
     ("report",),
     ("explorer", "studies"),
-    ("cli",),
+    ("cli", "pytest_plugin"),
     ("__main__",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
 TERMS_OF_ART = re.compile(  # gerunds that the field uses as nouns
-    "counting|debiasing|finetuning|loading|matching|meaning|pairing|ray_counting|scoring|training|wording"
+    "counting|debiasing|finetuning|loading|matching|meaning|pairing|ray_counting|scoring|training|wording|worsening"
 )
 IRREGULAR = re.compile(
     "begun|bound|built|chosen|cut|done|drawn|fed|found|given|held|kept|known|laid|learnt|left|made|met|put|read|"

@@ -90,12 +90,9 @@ OFFERED = {
     "tasks": "late",
     "diagnoses": "longer",
 }
-SLOW = {"mitigations", "tasks", "diagnoses"}  # their packages import more
 
 
-@pytest.mark.parametrize(
-    "what", [pytest.param(what, marks=[pytest.mark.thorough] if what in SLOW else []) for what in OFFERED]
-)
+@pytest.mark.parametrize("what", OFFERED)
 def test_what_a_package_offers_is_listed_last_with_its_origin(what: str, installed: Environment) -> None:
     said = installed.unmask("list", what)
     *others, last = said.stdout.splitlines()

@@ -123,6 +123,7 @@ def test_the_command_prints_the_probability_of_the_third_word(
     result = unmask.load(tmp_path / "out")
     third = next(one for one in result.estimates if one.statistic == "third")
     assert f"mean probability of the third word: {third.value:.3f}" in said
-    words = {one.group: one.value for one in result.estimates if one.measure == "ppd" and one.group.startswith("word=")}
+    neutral = {f"word={row['word']}" for row in result.items.to_pylist() if row["goal"] == "zero"}
+    words = {one.group: one.value for one in result.estimates if one.measure == "ppd" and one.group in neutral}
     highest = max(words, key=lambda group: (words[group], group)).partition("=")[2]
     assert said.partition("furthest towards men: ")[2].startswith(f"{highest} ")

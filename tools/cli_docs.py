@@ -11,7 +11,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 HEAD = """# The command line
 
 Written by `python tools/cli_docs.py` from the commands' own help. Results go to stdout, progress to stderr.
-Exit codes: 0 done, 1 a gate failed (or, with `--strict`, a check), 2 bad input (one line, no traceback).
+Exit codes: 0 done; 1 a gate failed (or, with `--strict`, a check, or a step of a study); 3 a gate cannot tell; 2 bad
+input, or a place that cannot be read or written; 70 a defect of unmask; 130 Ctrl+C, 143 SIGTERM, 129 SIGHUP; 141 the
+reader of the output closed it. Every error is one line on stderr; `UNMASK_DEBUG=1` prints the traceback of an
+unexpected one before it.
+
+Ctrl+C, SIGTERM and SIGHUP end a command within a second, in one line that says what is kept and how to resume; a second
+signal ends it at once. Control characters of data and names are printed as `\\x1b`.
 
 `--data` and `--measure` take several values: repeat the option, separate them by commas or by spaces.
 """
@@ -21,9 +27,9 @@ def page() -> str:
     """The whole page."""
     import typer
 
-    from unmask.cli import app
+    from unmask.cli import make_app
 
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(make_app())
     parts = [HEAD, _section([])]
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         if not command.hidden:
@@ -35,9 +41,10 @@ def page() -> str:
 def _section(words: list[str]) -> str:
     from typer.testing import CliRunner
 
-    from unmask.cli import app
+    from unmask.cli import make_app
 
-    said = CliRunner().invoke(app, [*words, "--help"], prog_name="unmask", env={"COLUMNS": "100", "TERM": "dumb"})
+    plain = {"COLUMNS": "100", "TERM": "dumb"}
+    said = CliRunner().invoke(make_app(), [*words, "--help"], prog_name="unmask", env=plain)
     body = "\n".join(line.rstrip() for line in said.output.strip().splitlines())
     return f"## {' '.join(['unmask', *words])}\n\n```\n{body}\n```\n"
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unmask import corpus
     from unmask.audit.attribution import explain
-    from unmask.audit.compare import compare, gate
+    from unmask.audit.compare import compare
+    from unmask.audit.gate import gate
     from unmask.audit.result import AuditResult, load
     from unmask.audit.run import audit
     from unmask.core.errors import UnmaskError
@@ -43,7 +44,7 @@ _HOMES = {
     "corpus": "unmask.corpus",
     "diagnose": "unmask.diagnose.run",
     "explain": "unmask.audit.attribution",
-    "gate": "unmask.audit.compare",
+    "gate": "unmask.audit.gate",
     "load": "unmask.audit.result",
     "mitigate": "unmask.mitigate.run",
     "open_model": "unmask.models.loading",

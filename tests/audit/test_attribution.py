@@ -133,5 +133,5 @@ def test_an_empty_table_gets_the_columns() -> None:
     ],
 )
 def test_the_largest_differences_are_of_both_directions(count: int, chosen: list[float]) -> None:
-    rows = [{"difference": difference} for difference in (1.0, -2.0, -4.0, 0.0, 5.0, -3.0)]
-    assert [row["difference"] for row in largest_differences(rows, count)] == chosen
+    items = pa.table({"difference": [1.0, -2.0, -4.0, 0.0, 5.0, -3.0]})
+    assert [row["difference"] for row in largest_differences(items, count)] == chosen

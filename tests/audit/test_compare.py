@@ -1,13 +1,11 @@
-"""Results of other commands are compared and gated by their estimates."""
+"""Results of other commands are compared by their estimates."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 
 import unmask
-from unmask.core.estimate import NAN, Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings.envelope import Result, build
 
 
@@ -16,27 +14,11 @@ def result(value: float, low: float, high: float) -> Result:
     return Result(build("task", estimates=[Estimate(value, low, high, "t", "toy", "made", null=0.0, n=9)]))
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "worse"),
-    [((0.1, 0.0, 0.2), (0.9, 0.8, 1.0), True), ((0.1, 0.0, 0.2), (-0.9, -1.0, -0.8), True),
-     ((0.9, 0.8, 1.0), (0.1, 0.0, 0.2), False), ((0.1, -0.5, 0.7), (0.3, -0.4, 1.0), False)],
-)  # fmt: skip
-def test_a_gate_fails_when_the_distance_from_the_null_grows_beyond_noise(
-    before: tuple[float, float, float], after: tuple[float, float, float], worse: bool
-) -> None:
-    (verdict,) = unmask.gate(result(*after), result(*before))
-    assert verdict.worse is worse
-    assert verdict.worsening == pytest.approx(abs(after[0]) - abs(before[0]))
-    assert verdict.low <= verdict.worsening <= verdict.high
-
-
-def test_a_gate_without_an_interval_does_not_pass_in_silence() -> None:
-    (verdict,) = unmask.gate(result(0.9, NAN, NAN), result(0.1, 0.0, 0.2))
-    assert verdict.worse
-    assert math.isnan(verdict.low)
-    assert "no interval" in verdict.method
-    (verdict,) = unmask.gate(result(0.1, NAN, NAN), result(0.9, 0.8, 1.0))
-    assert not verdict.worse
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_comparisons_refuse_a_seed_that_is_no_seed(seed: int) -> None:
+    both = result(0.9, 0.8, 1.0), result(0.1, 0.0, 0.2)
+    with pytest.raises(unmask.UnmaskError, match=f"^seed is {seed}, expected"):
+        unmask.compare(*both, seed=seed)
 
 
 def test_results_of_different_commands_are_not_compared() -> None:

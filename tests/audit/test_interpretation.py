@@ -9,6 +9,7 @@ import pytest
 
 import unmask
 import zoo
+from unmask.audit.interpretation import reading, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.cli import main
 from unmask.findings.html import fragment
@@ -39,7 +40,7 @@ def test_a_notebook_shows_the_same_tables(tmp_path: Path) -> None:
     result = audited(tmp_path, "nine-axes")
     html = result._repr_html_()
     assert html == fragment(result.findings)
-    assert "Nine axes of stereotype (4 items)</summary>" in html
+    assert "Nine axes of stereotype (4 of 360 items, a subset)</summary>" in html
     assert html.count("<tr>") == 1 + len(result.headlines())
 
 
@@ -55,3 +56,32 @@ def test_a_measure_that_is_not_installed_is_shown_by_what_the_result_records(tmp
     unknown = replace(renamed, meta=meta | {"details": {}})
     assert "own" in str(unknown)
     assert "as we say" not in str(unknown)
+
+
+def test_templates_not_about_gender_are_read_by_their_own_words(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "slots: {who: [Turkish, German]}\n"
+        "words: [{word: baker, category: work}, {word: judge, category: work}]\n"
+        "templates:\n  - {category: work, template: 'The {who} man is {a} {word}.'}\n"
+        "  - {category: work, template: 'I saw the {who} {word}.'}\n"
+    )
+    result = unmask.audit(zoo.folder("bert-uncased"), data=str(tmp_path / "mine.yaml"), out=tmp_path / "r", store=False)
+    printed = str(result)
+    assert "towards “Turkish”" in printed
+    assert "towards “German”" in printed
+    assert not {"men", "women", "masculine"} & set(printed.replace(":", "").split())
+    leaning = replace(result.headlines()[0], value=0.5, low=0.4, high=0.6)
+    assert reading(leaning, slot_sides(result, "mine")) == "leans towards “Turkish”"
+
+
+def test_only_words_that_lean_to_a_side_are_listed_there(tmp_path: Path) -> None:
+    result = audited(tmp_path, "pronoun-templates")
+    meta = result.meta | {
+        "estimates": [
+            {**each, "value": 0.25} if str(each["group"]).startswith("word=") else each
+            for each in result.meta["estimates"]
+        ]
+    }
+    lines = str(replace(result, meta=meta)).splitlines()
+    assert any("furthest towards men: " in line and "+0.25" in line for line in lines)
+    assert any(line.strip() == "furthest towards women: none" for line in lines)

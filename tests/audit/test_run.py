@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from statistics import mean
 
 import jsonschema
 import pyarrow.parquet as pq
@@ -98,6 +99,26 @@ def test_a_model_with_failed_checks_gets_no_plain_score(tmp_path: Path) -> None:
     assert said.count("do not interpret this number") == 2
     assert "FAIL masked-accuracy" in said
     assert "no preference" not in said
+
+
+def test_the_check_of_differences_near_zero_counts_those_per_token() -> None:
+    """Sums over a sentence are larger: by them a model would pass whose preferences are arbitrary."""
+    result = unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "aul"], options=OFF)
+    rows = [row for row in result.items.to_pylist() if row["measure"] == "pll"]
+    tokens = [row for row in result.tokens.to_pylist() if row["measure"] == "pll" and row["logprob"] is not None]
+    for row in rows:
+        more, less = (
+            mean(token["logprob"] for token in tokens if (token["item"], token["side"]) == (row["item"], side))
+            for side in ("more", "less")
+        )
+        assert row["difference_per_token"] == pytest.approx(more - less)
+    near, summed = (
+        sum(abs(row[name]) <= 0.25 for row in rows) / len(rows) for name in ("difference_per_token", "difference")
+    )
+    assert near != summed
+    (check,) = [check for check in result.checks if check.name == "near-zero"]
+    assert check.detail == f"differences per token inside ±0.25: pll {near:.0%}"
+    assert {row["difference_per_token"] for row in result.items.to_pylist() if row["measure"] == "aul"} == {None}
 
 
 def test_cps_rounds_to_decide_and_keeps_every_digit() -> None:
@@ -255,7 +276,8 @@ def test_a_run_compared_with_itself_has_not_changed(tmp_path: Path) -> None:
         assert one.n > 0
         assert (one.change, one.flips, one.low, one.high) == (0.0, 0, 0.0, 0.0)
         assert one.p == (1.0 if one.statistic == "bias-score" else None)
-    assert not any(verdict.worse for verdict in unmask.gate(result, result, measures=["pll", "cps"]))
+    gated = unmask.gate(result, result, measures=["pll", "cps"])
+    assert {verdict.answer for verdict in gated.verdicts} == {"not worse"}
 
 
 def test_a_worse_model_is_worse_and_a_better_one_is_not(tmp_path: Path) -> None:
@@ -264,13 +286,12 @@ def test_a_worse_model_is_worse_and_a_better_one_is_not(tmp_path: Path) -> None:
         for name, pairs in (("fair", [*HE, *turned(FATHER)]), ("unfair", MADE))
     )
     assert (score(fair, "pll"), score(unfair, "pll")) == (50.0, 100.0)
-    (worse,) = unmask.gate(unfair, fair)
-    (better,) = unmask.gate(fair, unfair)
+    (worse,) = unmask.gate(unfair, fair).verdicts
+    (better,) = unmask.gate(fair, unfair).verdicts
     assert worse.worsening == pytest.approx(50)
     assert better.worsening == -worse.worsening
-    assert worse.worse
-    assert not better.worse
-    assert not unmask.gate(unfair, fair, tolerance=60.0)[0].worse
+    assert (worse.answer, better.answer) == ("worse", "not worse")
+    assert unmask.gate(unfair, fair, tolerance=60.0).verdicts[0].answer != "worse"
 
 
 def test_results_that_share_nothing_cannot_be_compared() -> None:

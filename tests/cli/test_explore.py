@@ -36,8 +36,8 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
             state = client.get(f"{url[1]}api/judge?judge=anna", headers={"x-unmask-token": url[2]}).json()
         assert len(state["waiting"]) == 4
         running.send_signal(signal.SIGINT)
-        assert running.wait(60) == 0
-        assert running.stderr.read() == ""
+        assert running.wait(60) == 130
+        assert running.stderr.read() == "unmask: interrupted; kept: all annotations; the explorer is closed\n"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
     assert result.findings[0].finding.tables[0].title == "Bias, before and after"
     assert {"asld", "appd", "bias-score", "perplexity"} <= {one.statistic for one in result.estimates}
     assert all(change.change == 0 for change in unmask.compare(result, result))
-    assert not any(gate.worse for gate in unmask.gate(result, result))
+    assert unmask.gate(result, result).answer == "pass"
     assert {"config.json", "model.safetensors", "tokenizer.json", "report.html", "mitigation-words.svg"} <= {
         path.name for path in out.iterdir()
     }
@@ -77,6 +77,7 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
         (["cda", "--epochs", "0"], "epochs is 0, expected a number above 0"),
         (["cda", "--unit", "page"], "unit is 'page', expected line, block or file"),
         (["at", "--level", "word"], "level is 'word'"),
+        (["projection", "--out", __file__], "is a file or below one: give a new or empty folder"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

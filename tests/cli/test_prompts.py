@@ -103,12 +103,12 @@ def test_bad_input_is_one_line(tmp_path: Path, run: Path, capsys: pytest.Capture
     full.mkdir()
     (full / "letter.txt").write_text("")
     for words, line in (
-        (["prompts", "--prompts", str(bad)], "bad.csv, row 0 (from 0)"),
+        (["prompts", "--prompts", str(bad)], "bad.csv, line 2:"),
         (["prompts", "--counting", "most", "--out", str(tmp_path / "x")], "counting is 'most'"),
         (["prompts", "--out", str(full)], "holds other files"),
         (["judge", str(tmp_path)], "has no answers.jsonl"),
         (["judge", str(run), "--judge", " ", "--no-ask"], "--judge is empty"),
-        (["judge", str(run), "--judgements", "gone.csv", "--no-ask"], "gone.csv is not a file"),
+        (["judge", str(run), "--judgements", "gone.csv", "--no-ask"], "gone.csv does not exist"),
     ):
         assert code(*words) == 2
         said = capsys.readouterr()

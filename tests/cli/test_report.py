@@ -15,7 +15,8 @@ from unmask.cli import main
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Dataset
 from unmask.findings import Finding, Section, Table
-from unmask.findings.envelope import build, create
+from unmask.findings.envelope import build
+from unmask.findings.folder import create
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,19 @@ def test_a_page_of_two_runs(folders: list[str], tmp_path: Path, capsys: pytest.C
     assert (code, out) == (0, "wrote sub/both.html\n")
     text = (tmp_path / "sub" / "both.html").read_text(encoding="utf-8")
     assert "<title>Social bias compared: model-one, model-two</title>" in text
+
+
+def test_a_page_in_the_place_of_a_folder_is_one_line_and_leaves_nothing(
+    folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    before = sorted(tmp_path.iterdir())
+    code, out, err = run(capsys, folders[0], "-o", "mine")
+    assert (code, out) == (2, "")
+    assert err.startswith("unmask: cannot write mine (Is a directory)")
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+    assert list((tmp_path / "mine").iterdir()) == []
 
 
 @pytest.mark.thorough

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 import zoo
 from unmask.cli import main
+from unmask.core.errors import DataError
+from unmask.core.progress import Progress
+from unmask.studies.run import StudyPlan
 
 
 def invoke(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -52,6 +57,15 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
         (("study", "aul", "--limit", "0"), "limit is 0, expected at least 1"),
         (("study", "aul", "--set", "draws"), "--set draws: expected NAME=VALUE"),
         (("study", "aul", "--set", "drows=3", "--offline"), "aul has no setting 'drows': give one of draws"),
+        (("study", "aul", "--set", "draws=NaN", "--offline"), "draws is 'NaN', expected a whole number from 1"),
+        (("study", "aul", "--set", f"draws={'9' * 5000}", "--offline"), "expected a whole number from 1 to 1,000"),
+        (("study", "aul", "--set", "draws=true", "--offline"), "draws is True, expected a whole number"),
+        (("study", "aul", "--set", "draws=1", "--set", "draws.x=2", "--offline"), "'draws' was set to 1 before"),
+        (("study", "debiasing", "--set", 'tasks=["x"]', "--offline"), "tasks has 'x', expected some of"),
+        (("study", "debiasing", "--set", "corpus=5", "--offline"), "corpus is 5, expected text"),
+        (("study", "debiasing", "--set", "train=5", "--offline"), "train is 5, expected settings of its own"),
+        (("study", "paraphrase", "--set", "band=-1", "--offline"), "band is -1, expected a number of at least 0"),
+        (("study", "gbef", "--set", "sizes=[]", "--offline"), "sizes is [], expected a list like [500"),
         (("study", "aul", "--threads", "0"), "threads is 0, expected at least 1"),
     ],
 )
@@ -84,3 +98,23 @@ def test_study_and_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     code, printed, _ = invoke(capsys, "study", "status", str(out))
     assert code == 0
     assert "paraphrase: 1 done, 1 failed; not running" in printed
+
+
+@pytest.mark.parametrize("words", [(), ("--quiet",)])
+def test_a_step_that_takes_long_is_reported_in_a_log(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps take minutes to hours: a log that stays empty looks like a job that hangs."""
+
+    def run_plan(plan: StudyPlan, root: Path, *, progress: Progress) -> NoReturn:
+        progress("steps", 1 / len(plan.steps), len(plan.steps), "the first is done")
+        time.sleep(0.5)
+        raise DataError("enough")
+
+    monkeypatch.setattr("unmask.core.progress.INTERVAL", 0.05)
+    monkeypatch.setattr("unmask.studies.run.run_plan", run_plan)
+    asked = ("study", "paraphrase", "--offline", "--models", "builtin,builtin-dose+1", "--out", str(tmp_path / "out"))
+    code, _, err = invoke(capsys, *asked, *words)
+    assert code == 2
+    assert ("[1/2] the first is done" in err) is not bool(words)
+    assert ("unmask: steps: 1 of 2 (50%)" in err) is not bool(words)

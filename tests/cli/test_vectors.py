@@ -102,6 +102,32 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
     assert any("no vector for unheardof" in note for note in found(out, 1)["notes"])
 
 
+def test_neighbours_lean_as_before_the_mitigation(tmp_path: Path) -> None:
+    """Without --before the gender that a mitigation removed would be gone from the leans, and its traces unseen.
+
+    Words lean along the first axis and have company along the second; the mitigation removed the first.
+    """
+    jobs, side = [f"job{number}" for number in range(20)], {}
+    rng = np.random.default_rng(2)
+    before = {"he": [1.0, 0.0, 0.1], "she": [-1.0, 0.0, 0.1]}
+    for number, job in enumerate(jobs):
+        side[job] = 1 if number % 2 else -1
+        before[job] = [side[job] * (0.5 + number / 100), side[job], *rng.normal(scale=0.1, size=1).tolist()]
+    after = {word: [row[0] if word in ("he", "she") else 0.0, *row[1:]] for word, row in before.items()}
+    files = glove(tmp_path / "before.txt", before), glove(tmp_path / "after.txt", after)
+    (tmp_path / "jobs.txt").write_text("\n".join(jobs))
+    (tmp_path / "pairs.csv").write_text("m,f\nhe,she\n")
+    told = ["--words", tmp_path / "jobs.txt", "--pairs", tmp_path / "pairs.csv", "--neighbours", "5", "--no-report"]
+    asked = ["vectors", files[1], "--measure", "knn-bias", *told, "--quiet"]
+    assert code(*asked, "--before", files[0], "--out", tmp_path / "with") == 0
+    (row,) = found(tmp_path / "with")["tables"][0]["rows"]
+    assert row["correlation"]["value"] > 0.9
+    assert "in before.txt" in found(tmp_path / "with")["tables"][0]["note"]
+    assert code(*asked, "--out", tmp_path / "without") == 0
+    (row,) = found(tmp_path / "without")["tables"][0]["rows"]
+    assert row["correlation"]["value"] is None
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
 def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, data_dir: Path) -> None:

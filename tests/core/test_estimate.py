@@ -49,3 +49,33 @@ def test_an_interval_is_clipped_to_the_scale_but_not_its_value() -> None:
 def test_an_estimate_keeps_the_interval_and_its_fields_when_clipped() -> None:
     found = Estimate.of(Value(50.0, -5.0, 120.0, "t"), measure="aul", null=50.0, n=3).clip(0.0, 100.0)
     assert found == Estimate(50.0, 0.0, 100.0, "t", measure="aul", null=50.0, n=3)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "null", "excludes"),
+    [
+        (1.0, 2.0, 0.0, True),
+        (1.0, 2.0, 1.0, False),
+        (1.0, 2.0, 1.5, False),
+        (1.0, 2.0, 2.0, False),
+        (1.0, 2.0, 3.0, True),
+        (NAN, 2.0, 3.0, False),
+        (1.0, math.inf, 0.0, False),
+        (NAN, NAN, 0.0, False),
+    ],
+)
+def test_only_a_finite_interval_on_one_side_excludes_a_value(
+    low: float, high: float, null: float, excludes: bool
+) -> None:
+    assert Value(1.0, low, high).excludes(null) is excludes
+
+
+def test_an_estimate_is_identified_by_what_it_estimates() -> None:
+    found = Estimate(1.0, measure="aul", data="crows-pairs", group="category=age", statistic="bias-score", n=3)
+    assert found.key == ("aul", "crows-pairs", "category=age", "bias-score")
+
+
+def test_what_is_not_known_of_an_estimate_is_empty() -> None:
+    found = Estimate(1.0)
+    assert (found.method, found.measure, found.data, found.group, found.statistic) == ("", "", "", "all", "")
+    assert (found.n, found.ties, found.unscored, found.model) == (0, 0, 0, "")

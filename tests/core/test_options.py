@@ -26,7 +26,7 @@ def test_a_field_keeps_its_default_and_its_help() -> None:
     settings = Settings()
     assert (settings.rate, settings.level, settings.names) == (0.1, "token", ())
     rate = next(each for each in fields(Settings) if each.name == "rate")
-    assert rate.metadata == {"help": "Learning rate.", "flag": "--lr", "shown": "", "least": 0.0}
+    assert rate.metadata == {"help": "Learning rate.", "flag": "--lr", "shown": "", "least": 0.0, "most": None}
 
 
 def test_values_that_are_too_small_or_no_choice_are_one_line() -> None:
@@ -40,8 +40,35 @@ def test_values_that_are_too_small_or_no_choice_are_one_line() -> None:
         Opening(dtype="fp8")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="limit is 0, expected at least 1"):
         Options(limit=0)
+    with pytest.raises(DataError, match="seed is 4294967296, expected at most 4,294,967,295"):
+        Options(seed=2**32)
     assert Settings(rate=0.0).rate == 0.0
     assert Options(limit=None).limit is None
+
+
+@dataclass(frozen=True)
+class Free:
+    share: float = option(0.1, "Any number.")
+    values: tuple[float, ...] = (0.5,)
+
+    def __post_init__(self) -> None:
+        check_values(self)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_is_not_finite_is_refused_also_without_bounds(number: float) -> None:
+    with pytest.raises(DataError, match=rf"^share is {number}, expected a finite number$"):
+        Free(share=number)
+    with pytest.raises(DataError, match=r"^values is .*, expected a finite number$"):
+        Free(values=(0.5, number))
+    with pytest.raises(DataError, match=rf"^rate is {number}, expected"):
+        Settings(rate=number)
+
+
+def test_a_huge_integer_is_refused_or_taken_without_overflow() -> None:
+    assert Options(limit=10**400).limit == 10**400
+    with pytest.raises(DataError, match=r"seed is 1000.*, expected at most"):
+        Options(seed=10**400)
 
 
 def test_choices_of_a_literal() -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
-from unmask.core.progress import part_of, progress_bar, silent, steps_of
+from unmask.core import progress
+from unmask.core.progress import part_of, progress_bar, progress_lines, silent, steps_of
 
 
 def test_a_step_reports_its_label_share_and_total() -> None:
@@ -29,7 +35,8 @@ def test_the_parts_make_the_whole() -> None:
 def test_the_bar_is_on_stderr_with_its_note(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     with progress_bar() as update:
         update("scoring", 0.0, 10)
@@ -46,3 +53,67 @@ def test_a_quiet_bar_and_one_without_work_say_nothing(capsys: pytest.CaptureFixt
     with progress_bar():
         pass
     assert capsys.readouterr() == ("", "")
+
+
+def said_within(capsys: pytest.CaptureFixture[str], seconds: float = 5.0) -> list[str]:
+    """The lines on stderr, as soon as there are some."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.01)
+        if found := capsys.readouterr().err.splitlines():
+            return found
+    return []
+
+
+def test_without_a_terminal_a_line_says_now_and_then_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A CI job would look dead: its log is empty until the end."""
+    monkeypatch.setattr(progress, "INTERVAL", 0.02)
+    with progress_bar() as update:
+        time.sleep(0.05)
+        assert capsys.readouterr().err == ""  # nothing was reported yet
+        update("crows-pairs", 0.0, 1508)
+        assert said_within(capsys)[0] == "unmask: crows-pairs: 0 of 1,508 (0%)"
+        update("crows-pairs", 0.25, 1508)
+        capsys.readouterr()
+        assert "unmask: crows-pairs: 377 of 1,508 (25%), 1 min left" in said_within(
+            capsys
+        )  # also while nothing happens
+        update("train\x1b", 0.5, 10, note="loss 2.1")
+        assert r"unmask: train\x1b: 5 of 10 (50%), loss 2.1" in [*said_within(capsys), *said_within(capsys)]
+    capsys.readouterr()
+    time.sleep(0.06)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_remaining_time_counts_from_where_the_work_began(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # resumed at 50% and at 60% ten minutes later: 40% are left, which take 40 minutes
+    times = iter([0.0, 600.0, *[600.0] * 1000])
+    monkeypatch.setattr(progress, "monotonic", lambda: next(times))
+    monkeypatch.setattr(progress, "INTERVAL", 0.02)
+    with progress_lines() as update:
+        update("pairs", 0.5, 100)
+        update("pairs", 0.6, 100)
+        assert said_within(capsys)[-1] == "unmask: pairs: 60 of 100 (60%), 40 min left"
+
+
+QUICK = """
+import sys
+from unmask.core import progress
+progress.INTERVAL = 0.5
+from unmask.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.thorough
+def test_a_piped_audit_shows_its_progress(tmp_path: Path) -> None:
+    words = ["audit", "--measure", "aul", "--limit", "8", "--no-store", "--no-report", "--out", str(tmp_path / "run")]
+    done = subprocess.run([sys.executable, "-c", QUICK, *words], capture_output=True, text=True, check=True)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("unmask: prepare: ")]
+    assert lines, done.stderr
+    assert "import torch" in lines[0]
+    assert "\x1b" not in done.stderr

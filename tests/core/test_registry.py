@@ -52,7 +52,7 @@ def install(folder: Path, distribution: str, **points: str) -> None:
 
 
 def registry() -> Registry[Fruit]:
-    return Registry("fruit", Fruit, package="orchard", group=GROUP, order=lambda fruit: not fruit.sweet)
+    return Registry("fruit", Fruit, home="orchard", group=GROUP, order=lambda fruit: not fruit.sweet)
 
 
 def test_modules_of_the_package_are_searched_and_sorted_by_order_then_name(folder: Path) -> None:

@@ -137,6 +137,23 @@ def test_a_bad_byte_is_reported_by_its_offset_in_the_file(tmp_path: Path, monkey
     assert found.problems.first == [f"{place}: not UTF-8, and perhaps others after it"]
 
 
+def test_file_names_that_look_like_formulas_are_none_in_the_table_of_documents(tmp_path: Path) -> None:
+    path = tmp_path / "=1+1.txt"
+    path.write_text("She is here.\n", encoding="utf-8")
+    with document_writer(tmp_path / "d.csv", TERMS.names) as each:
+        count_files([path], TermCounter(TERMS, per_document=True), on_part=each)
+    (row,) = csv.DictReader((tmp_path / "d.csv").read_text(encoding="utf-8").splitlines())
+    assert row["file"] == "'=1+1.txt"
+    with pytest.raises(DataError, match="have one name"), document_writer(tmp_path / "d.csv", ("words", "m")):
+        pass
+
+
+def test_terms_that_would_take_for_ever_to_match_are_refused() -> None:
+    for word in ("a" + "'" * 40, "a" * 300):
+        with pytest.raises(DataError, match="expected words of at most 200 characters"):
+            make_term_sets(("f", "m"), ([word], ["he"]), source="s")
+
+
 def test_per_document_tables_hold_every_document(text: Path, tmp_path: Path) -> None:
     rows, _ = slow(LINES)
     for name in ("d.csv", "d.parquet"):
@@ -205,9 +222,9 @@ def test_term_sets_are_cleaned_and_bad_ones_refused(tmp_path: Path) -> None:
         read_terms(path)
     with pytest.raises(DataError, match="no words of"):
         make_term_sets(("f", "m"), (["she"], []), source="s")
-    with pytest.raises(DataError, match="both sets are called"):
+    with pytest.raises(DataError, match="the sets are called"):
         make_term_sets(("f", "f"), (["she"], ["he"]), source="s")
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="does not exist"):
         read_lists(tmp_path / "none", path)
 
 

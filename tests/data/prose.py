@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from unmask import data
 from unmask.core.types import Pair
 
-OURS = ("nine-axes", "triple-gender", "pronoun-templates", "noun-templates", "paraphrases")
+OURS = ("nine-axes", "triple-gender", "pronoun-templates", "noun-templates", "paraphrases", "prompt-pairs")
 _NO_LETTER = str.maketrans(dict.fromkeys('.,;:!?"()[]{}<>/\\|_*#@+=~`^&%$\t\n\r0123456789', " "))
 _SOUND_OF_A_CONSONANT = re.compile(r"(?i)(uni|use|usu|ute|eu|one\b|once\b)")
 _SOUND_OF_A_VOWEL = re.compile(r"(?i)(hour|honest|honor|heir|MRI\b)")

@@ -147,7 +147,7 @@ def test_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
         data.get("crows-pairs")
     assert "\n" not in str(caught.value)
     monkeypatch.setenv("UNMASK_DATA_MIRROR", "gopher://old.example")
-    with pytest.raises(DataError, match="could not be fetched from gopher"):
+    with pytest.raises(DataError, match=r"\$UNMASK_DATA_MIRROR is 'gopher://old.example', expected an address"):
         data.get("crows-pairs")
 
 

@@ -1,4 +1,4 @@
-"""Your own pairs: five formats, records from Python, and a clear word about every mistake."""
+"""Your own pairs: six formats, records from Python, and a clear word about every mistake."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
+from unmask.data import formats
 
 Records = list[dict[str, str]]
 
@@ -223,34 +224,77 @@ MISTAKES = [
     (
         "p.csv",
         "more,other\na,b\n",
-        "p.csv, row 0 (from 0): no column 'less' or 'sent_less' or 'antistereotype' or 'anti-stereotype'; "
-        "found: more, other",
+        "p.csv, line 2: no column 'less' or 'sent_less' or 'antistereotype' or 'anti-stereotype'; found: more, other",
     ),
-    ("p.csv", "more;less\na;b\n", "no column 'more' or 'sent_more' or 'stereotype'; found: more;less"),
     ("p.json", f'[{ROW}, {{"more": "a"}}]', "p.json, row 1 (from 0): no column 'less'"),
-    ("p.csv", "more,less\na,b\nc,  \n", "p.csv, row 1 (from 0): empty sentence in column 'less'"),
-    ("p.jsonl", '{"more": null, "less": "b"}', "p.jsonl, row 0 (from 0): empty sentence in column 'more'"),
-    ("p.csv", "id,more,less\nx,a,b\ny,c,d\nx,e,f\n", "row 2 (from 0): id 'p/x' was already given to row 0"),
-    ("p.csv", "more,less,direction\na,b,anti\n", "row 0 (from 0): direction 'anti', expected 'stereo' or"),
-    ("p.csv", b"more,less\na,\xe9\n", "p.csv: byte 12 is not valid UTF-8; expected UTF-8 text"),
-    ("p.json", b'[{"more": "\xff"}]', "p.json: byte 11 is not valid UTF-8"),
-    ("p.jsonl", f"{ROW}\n{{oops\n", "p.jsonl, line 2: not valid JSON"),
-    ("p.json", "[{", "p.json: not valid JSON"),
-    ("p.json", "[" * 100_000, "p.json: not valid JSON"),
-    ("p.json", '{"version": 1, "data": {}}', "found an object with keys version, data, expected a list"),
-    ("p.json", "3", "p.json: found int, expected a list of objects"),
-    ("p.json", '["a"]', "p.json, row 0 (from 0): found str, expected an object"),
-    ("p.json", '[["a", "b", "c"]]', "row 0 (from 0): found list, expected an object"),
+    ("p.csv", "more,less\na,b\nc,  \n", "p.csv, line 3: empty sentence in column 'less'"),
+    ("p.jsonl", '{"more": null, "less": "b"}', "p.jsonl, line 1: empty sentence in column 'more'"),
+    ("p.csv", "id,more,less\nx,a,b\ny,c,d\nx,e,f\n", "p.csv, line 4: id 'p/x' was already given (p.csv, line 2)"),
+    ("p.csv", "more,less,direction\na,b,anti\n", "p.csv, line 2: direction 'anti', expected 'stereo' or"),
+    ("p.csv", b"more,less\na,\xe9\n", "p.csv, line 2: byte 12 is not valid UTF-8; expected UTF-8 text"),
+    ("p.json", b'[{"more": "\xff"}]', "p.json, line 1: byte 11 is not valid UTF-8"),
+    (
+        "p.jsonl",
+        f"{ROW}\n{{oops\n",
+        "p.jsonl, line 2 is not JSON (Expecting property name enclosed in double quotes, column 2)",
+    ),
+    ("p.json", "[{", "p.json is not JSON"),
+    ("p.json", "[" * 100_000, "p.json is nested too deeply"),
+    ("p.json", '{"version": 1, "data": {}}', "found an object with keys ['version', 'data'], expected a list"),
+    ("p.json", "3", "p.json: found 3, expected a list of objects"),
+    ("p.json", '["a"]', "p.json, row 0 (from 0): found 'a', expected an object"),
+    ("p.json", '[["a", "b", "c"]]', "row 0 (from 0): found ['a', 'b', 'c'], expected an object"),
     ("p.json", '[{"more": 3, "less": "b"}]', "row 0 (from 0): column 'more' holds int 3, expected text"),
-    ("p.json", '[{"more": "a\\ud800", "less": "b"}]', "column 'more' has a lone surrogate"),
-    ("p.csv", "more,less\na,b,c\n", "p.csv, row 0 (from 0): 3 fields, expected 2 as in the header"),
-    ("p.csv", 'more,less\na,b\n"a,b\nc,d\n', "p.csv, line 4: unexpected end of data"),
-    ("p.tsv", 'more\tless\n"a" b\tc\n', "p.tsv, line 2: '\t' expected after '\"'"),
-    ("p.csv", "more,less,more\na,b,c\n", "p.csv: column 'more' appears more than once in the header"),
+    ("p.json", '[{"more": "a\\ud800", "less": "b"}]', "p.json is not JSON (a string has an unpaired surrogate"),
+    ("p.csv", "more,less\na,b,c\n", "p.csv, line 2: 3 fields, expected 2 as in the header"),
+    ("p.csv", 'more,less\na,b\n"a,b\nc,d\n', "p.csv, line 3: unexpected end of data"),
+    ("p.tsv", 'more\tless\n"a" b\tc\n', "p.tsv, line 2: ' ' expected after '\"'"),
+    ("p.csv", "more,less,more\na,b,c\n", "p.csv, line 1: column 'more' appears more than once in the header"),
     ("p.csv", "more,less,sent_more\na,b,c\n", "two columns for 'more'; keep one of 'more' or 'sent_more'"),
     ("p.parquet", b"PAR1 not really", "p.parquet: not a readable Parquet file"),
-    ("p.xlsx", b"", "p.xlsx: unknown kind of file '.xlsx'; expected one of .csv, .tsv, .json, .jsonl, .parquet"),
+    ("p.ods", b"", "p.ods: unknown kind of file '.ods'; expected one of .csv, .tsv, .xlsx, .json, .jsonl, .parquet"),
+    ("p.xlsx", b"PK not really", "p.xlsx: not a readable workbook"),
+    ("p.csv", "more,less\n,b\na,b\na,\n", "2 mistakes: p.csv, line 2: empty sentence in column 'more'; fill it in or "),
+    ("p.csv", "more,less\na,b\n,b\na,\n", " | p.csv, line 4: empty sentence in column 'less'"),
+    ("p.csv", "more,less\n" + ",b\n" * 9, "9 mistakes: p.csv, line 2"),
+    ("p.csv", "more,less\n" + ",b\n" * 9, " | and 4 more"),
 ]
+
+
+def workbook(rows: list[list[object]]) -> bytes:
+    import openpyxl
+
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(stream)
+    return stream.getvalue()
+
+
+def test_a_table_with_semicolons_is_read_as_europe_writes_it(tmp_path: Path) -> None:
+    loaded = data.load(write(tmp_path, "p.csv", 'more;less;category\n"He, too; sat.";She sat.;gender\n'))
+    assert (loaded.items[0].more, loaded.items[0].less) == ("He, too; sat.", "She sat.")
+    assert loaded.items[0].groups == {"category": "gender"}
+
+
+def test_a_workbook_is_read_and_its_lines_are_those_that_excel_shows(tmp_path: Path) -> None:
+    rows: list[list[object]] = [
+        ["more", "less", "year"],
+        ["He sat.", "She sat.", 1990],
+        [],
+        ["He ate.", "She ate.", 1.5],
+    ]
+    loaded = data.load(write(tmp_path, "p.xlsx", workbook(rows)))
+    assert [item.more for item in loaded.items] == ["He sat.", "He ate."]
+    assert [item.groups["year"] for item in loaded.items] == ["1990", "1.5"]
+    with pytest.raises(DataError, match=r"p.xlsx, line 5: empty sentence in column 'less'"):
+        data.load(write(tmp_path, "p.xlsx", workbook([*rows, ["He slept.", None, 3]])))
+
+
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MAX_SHEET", 1_000)
+    with pytest.raises(DataError, match=r"bytes when decompressed, expected at most 1,000; save it as CSV"):
+        data.load(write(tmp_path, "p.xlsx", workbook([["more", "less"], ["a", "b"]])))
 
 
 @pytest.mark.parametrize(("name", "content", "message"), MISTAKES)
@@ -266,17 +310,17 @@ def test_mistakes_in_records_name_the_records() -> None:
         data.from_records([("a", "b"), ("a", "")], name="My list")
     with pytest.raises(DataError, match="pairs: no rows"):
         data.from_records(pd.DataFrame({"more": [], "less": []}))
-    with pytest.raises(DataError, match="found str, expected an object"):
+    with pytest.raises(DataError, match="found 'more', expected an object"):
         data.from_records({"more": ["a"], "less": ["b"]})  # type: ignore[arg-type]
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "p.csv", "more,less\na,b\n")
 
-    def refuse(self: Path) -> bytes:
+    def refuse(self: Path, mode: str) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DataError, match=r"p\.csv cannot be read \(Permission denied\)"):
         data.load(path)
 

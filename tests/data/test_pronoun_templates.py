@@ -144,7 +144,7 @@ def test_loading_stays_quick() -> None:
     [
         ("The {word} left.", "0 pronoun slots"),
         ("{Subject} and {object}.", "2 pronoun slots"),
-        ("The {job} said {subject} left.", r"unknown mark \{job\}"),
+        ("The {job} said {subject} left.", r"unknown mark '\{job\}'"),
     ],
 )
 def test_a_template_that_cannot_be_filled(template: str, complaint: str) -> None:

@@ -75,6 +75,8 @@ MINIATURE = {
     "stereoset": 24,
     "stereoset-intersentence": 8,
     "bec-pro": 36,
+    "gest": 128,  # 32 sentences in four templates
+    "gest-next-word": 64,
     "winogender": 48,
     "winobias": 62,  # 64 lines, of which two have not one occupation and one pronoun in brackets
 }
@@ -312,11 +314,11 @@ CROWS = ",sent_more,sent_less,stereo_antistereo,bias_type,annotations,anon_write
 MALFORMED = [
     ("", "no rows"),
     (CROWS, "no rows"),
-    ("a,b\n1,2\n", "no column 'sent_more'; found: a, b"),
-    (CROWS + "0,He,She,stereo\n", "row 0 (from 0): 4 fields, expected 7"),
+    ("a,b\n1,2\n", "no column 'sent_more'; found ['a', 'b']"),
+    (CROWS + "0,He,She,stereo\n", "line 2: 4 fields, expected 7"),
     (CROWS + '0,"He,She,stereo,gender,[],a\n', "line 2: unexpected end of data"),
-    (CROWS + "0,He,She,both,gender,[],a\n", "row 0 (from 0): direction 'both', expected 'stereo'"),
-    (CROWS + "0,He,She,stereo,gender,oops(,a\n", "row 0 (from 0): no readable `annotations`"),
+    (CROWS + "0,He,She,both,gender,[],a\n", "line 2: direction 'both', expected 'stereo'"),
+    (CROWS + "0,He,She,stereo,gender,oops(,a\n", "line 2: no readable `annotations`"),
 ]
 
 
@@ -350,7 +352,9 @@ def test_translated_pair_without_original_number(tmp_path: Path) -> None:
 def test_malformed_stereoset(text: str, tmp_path: Path) -> None:
     (tmp_path / "stereoset").mkdir()
     (tmp_path / "stereoset" / "dev.json").write_text(text)
-    with pytest.raises(DataError, match=r"^dev\.json: not .*dev\.json|^dev\.json: not valid JSON"):
+    with pytest.raises(
+        DataError, match=r"^dev\.json(: not .*dev\.json| is not JSON|, data\.intrasentence has no \[0\]\.)"
+    ):
         data.load("stereoset", data_dir=tmp_path)
 
 

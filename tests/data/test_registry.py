@@ -15,7 +15,7 @@ from unmask import data
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.types import Card
 
-ALL = (*data.names(), *data.tables())
+ALL = (*data.names(), *data.tables(), *data.score_names())
 PUBLISHED = [name for name in data.names() if data.card(name).files[0].url]
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"
 
@@ -131,5 +131,7 @@ def test_the_documentation_tells_of_every_dataset(name: str) -> None:
     assert card.languages[0] in line
     if name in PUBLISHED:
         assert f"| `{card.folder}` | `{card.files[0].name}` |" in page
+    elif card.files[0].url:
+        assert f"`{card.files[0].name}`" in page
     else:
         assert f"\n### `{name}`\n" in page

@@ -88,18 +88,18 @@ def test_a_table_of_pairs_is_still_one_of_pairs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("- a\n", "found list, expected slots, words, templates"),
+        ("- a\n", r"bad\.yaml: found \['a'\], expected slots, words, templates"),
         ("frames: []\n", "unknown entry 'frames'"),
-        ("words: nurse\n", "bad.yaml, words: found str, expected a list"),
+        ("words: nurse\n", "bad.yaml, words: found 'nurse', expected a list"),
         ("slots: {person: [man]}\n", r"slot 'person': found \['man'\], expected two or three different words"),
-        ("templates: ['{a} {word} left.']\n", r"templates\[0\] \(from 0\): no word of category ''"),
-        ("templates: ['She left.']\n", r"templates\[0\] \(from 0\): template 'She left.' has 0 slots"),
-        ("words: [nurse]\n", r"words\[0\] \(from 0\): no template with \{word\}"),
-        ("templates: [{word: x}]\n", r"templates\[0\] \(from 0\): no template"),
+        ("templates: ['{a} {word} left.']\n", r"bad\.yaml, line 1: no word of category ''"),
+        ("templates: ['She left.']\n", r"bad\.yaml, line 1: template 'She left.' has 0 slots"),
+        ("words:\n- nurse\n", r"bad\.yaml, line 2: no template with \{word\}"),
+        ("templates: [{word: x}]\n", r"bad\.yaml, line 1: no template"),
         ("templates: [{template: '{object}', mood: 1}]\n", "unknown column 'mood'"),
         ("templates: [{template: '{object}', goal: left}]\n", "goal 'left', expected zero, male, female"),
-        ("templates: ['{job} met {object}']\n", r"unknown mark \{job\}"),
-        ("templates: [\n", "not valid YAML"),
+        ("templates: ['{job} met {object}']\n", r"unknown mark '\{job\}'"),
+        ("templates: [\n", r"bad\.yaml, line 2: not YAML"),
         ("words: []\n", "no templates; expected at least one"),
         ("words: [nurse, Nurse]\ntemplates: ['The {word} met {object}.']\n", "a word is listed twice in one category"),
     ],
@@ -114,7 +114,7 @@ def test_errors_name_the_invalid_entry(tmp_path: Path, text: str, complaint: str
 def test_a_bad_row_of_a_table_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text('template,first,second\n"{slot} left.",he,she\n"{slot} left.",he,he\n')
-    with pytest.raises(DataError, match=r"bad\.csv, row 1 \(from 0\), first and second: found"):
+    with pytest.raises(DataError, match=r"bad\.csv, line 3, first and second: found"):
         data.load(path)
 
 
@@ -151,7 +151,7 @@ def test_winogender_by_hand(tmp_path: Path, data_dir: Path) -> None:
     folder = tmp_path / "winogender"
     folder.mkdir()
     (folder / "all_sentences.tsv").write_text("sentid\tsentence\nx.y\tOne.\n")
-    with pytest.raises(DataError, match=r"row 0 \(from 0\): 'x\.y', expected"):
+    with pytest.raises(DataError, match=r"all_sentences\.tsv, line 2: 'x\.y', expected"):
         data.load("winogender", data_dir=tmp_path)
 
 
@@ -178,3 +178,33 @@ def test_all_files_of_a_dataset_must_be_there(tmp_path: Path, miniature: Path) -
     (folder / name).write_bytes((miniature / "winobias" / "data" / name).read_bytes())
     with pytest.raises(DataError, match=r"looked for winobias/data/anti_stereotyped_type1\.txt\.dev"):
         data.load("winobias", data_dir=tmp_path)
+
+
+NATIONS = "slots: {who: [Turkish, German]}\ntemplates:\n  - {word: baker, template: 'The {who} man is {a} {word}.'}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        (NATIONS, ("Turkish", "German")),
+        ("templates: ['{Subject} smiled.']", None),
+        ("slots: {person: [man, woman]}\ntemplates: ['A {person} smiled.']", None),
+        (
+            "slots: {a1: [Turk, Dane], a2: [Pole, Swede]}\ntemplates: ['A {a1} ate.', 'A {a2} ate.']",
+            ("Turk/Pole", "Dane/Swede"),
+        ),
+    ],
+)
+def test_templates_not_about_gender_name_their_own_words(
+    tmp_path: Path, text: str, sides: tuple[str, str] | None
+) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    loaded = data.load(str(tmp_path / "mine.yaml"))
+    assert loaded.sides == sides
+    assert loaded.facts().get("sides") == (list(sides) if sides else None)
+
+
+def test_a_goal_needs_a_masculine_and_a_feminine_word(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(NATIONS.replace("word: baker", "word: baker, goal: male"))
+    with pytest.raises(DataError, match=r"goal 'male' of mine/baker-00, whose words .*Turkish.* are not a masculine"):
+        data.load(str(tmp_path / "mine.yaml"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,10 @@ def test_without_files_the_reminders_are_the_held_out_text() -> None:
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file"):
         load_corpus([tmp_path / "none.txt"])
+
+
+def test_a_corpus_whose_file_name_is_not_utf_8_can_be_recorded(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    path.write_text("One sentence.\n", encoding="utf-8")
+    (facts,) = load_corpus([], held_out=[path]).files
+    assert facts["name"] == "caf?.txt"

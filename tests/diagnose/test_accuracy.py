@@ -18,11 +18,11 @@ from schooled import lesson, opened, pupil, rows
 from unmask.core.errors import ModelError, UnknownName
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.accuracy import ACCURACY
+from unmask.diagnose.catalog import ACCURACY
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Value
 
-from .plainly import run
+from .plainly import as_whole, run
 
 ARCHITECTURES = ("bert-uncased", "roberta")
 BOTH = pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -200,11 +200,14 @@ def test_after_an_audit_only_the_special_tokens_are_new() -> None:
     assert again.meta["findings"][0]["tables"] == first.meta["findings"][0]["tables"]
 
 
-def test_published_numbers_stand_beside_the_same_model() -> None:
+def test_published_numbers_stand_beside_the_same_model_and_all_of_the_data() -> None:
     of = found("bert-uncased", "stereoset")
-    data = lesson()["stereoset"]
-    what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, DiagnosisSettings())
-    named = ACCURACY.conclude([DiagnosisObservation({"id": "google/roberta-large"}, data, what)], DiagnosisSettings())
+    part = lesson()["stereoset"]
+    data, settings, paper_model = as_whole(part), DiagnosisSettings(), {"id": "google/roberta-large"}
+    what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, settings)
+    named = ACCURACY.conclude([DiagnosisObservation(paper_model, data, what)], settings)
+    cut = ACCURACY.conclude([DiagnosisObservation(paper_model, part, what)], settings)
+    assert {row[-1] for row in (*cut.tables[0].rows, *cut.tables[2].rows)} == {None}
     paper = [row[-1] for row in named.tables[0].rows]
     assert paper == [None, None, 98.88, 98.88, 3.17, 3.17]
     assert named.tables[2].rows[0][-1] == 1509

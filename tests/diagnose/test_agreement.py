@@ -16,7 +16,7 @@ from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Outcome, Row
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.agreement import AGREEMENT
+from unmask.diagnose.catalog import AGREEMENT
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Value
 

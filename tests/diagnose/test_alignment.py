@@ -14,7 +14,8 @@ import zoo
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Encoded, Pair
 from unmask.data.pairs import from_records
-from unmask.diagnose.alignment import ALIGNMENT, alignment_issues, changed_runs
+from unmask.diagnose.alignment import alignment_issues, changed_runs
+from unmask.diagnose.catalog import ALIGNMENT
 from unmask.measures import MEASURES
 from unmask.measures.spans import align
 from unmask.models import open_lm

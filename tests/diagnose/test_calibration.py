@@ -20,10 +20,11 @@ from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Row
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.calibration import CALIBRATION, SIBLINGS, dose_of
+from unmask.diagnose.catalog import CALIBRATION
+from unmask.diagnose.doses import sibling_dose
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Finding
-from unmask.models.builtin import builtin_models
+from unmask.models.builtin import SIBLINGS, builtin_models
 
 from .plainly import run
 
@@ -169,8 +170,8 @@ def test_items_that_speak_of_no_occupation_are_refused(tmp_path: Path) -> None:
 
 
 def test_doses_are_read_from_names() -> None:
-    assert [dose_of(name) for name in SIBLINGS] == [-3, -2, -1, 0, 1, 2, 3]
-    assert dose_of("builtin-dose+0") == 0
+    assert [sibling_dose(name) for name in SIBLINGS] == [-3, -2, -1, 0, 1, 2, 3]
+    assert sibling_dose("builtin-dose+0") == 0
 
 
 @cache

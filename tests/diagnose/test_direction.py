@@ -17,10 +17,10 @@ from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.direction import DIRECTION
+from unmask.diagnose.catalog import DIRECTION
 from unmask.findings import Section
 
-from .plainly import run, slow_outcome
+from .plainly import as_whole, run, slow_outcome
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2")
@@ -104,9 +104,10 @@ def test_the_plot_shows_either_direction_of_every_measure() -> None:
 def test_published_differences_stand_beside_ours(tmp_path: Path) -> None:
     folder = zoo.build("albert", tmp_path / "albert-large-v2")
     settings = DiagnosisSettings(measures=("all-masked", "aul", "aula", "cps"))
-    (found,) = run([DIRECTION], [folder], data=part(), settings=settings, options=OPTIONS)
-    printed = {name: row["published |Diff|"] for name, row in rows(found).items()}
-    assert printed == {"all-masked": 9.7, "aul": 2.1, "aula": 1.26, "cps": None}
+    whole = {"all-masked": 9.7, "aul": 2.1, "aula": 1.26, "cps": None}
+    for data, expected in ((as_whole(part()), whole), (part(), dict.fromkeys(whole))):  # part of the data: none
+        (found,) = run([DIRECTION], [folder], data=data, settings=settings, options=OPTIONS)
+        assert {name: row["published |Diff|"] for name, row in rows(found).items()} == expected
 
 
 def test_data_without_directions_is_refused() -> None:

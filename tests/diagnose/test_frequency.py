@@ -18,7 +18,7 @@ from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Pair
 from unmask.data.pairs import from_records
-from unmask.diagnose.frequency import FREQUENCY
+from unmask.diagnose.catalog import FREQUENCY
 from unmask.diagnose.published import published_value as printed_value
 from unmask.diagnose.word_frequencies import frequencies_for, read_counts
 from unmask.diagnose.word_groups import (
@@ -31,10 +31,16 @@ from unmask.diagnose.word_groups import (
     words,
     words_by_group,
 )
+from unmask.studies.collect import PaperValue, paper_values
 
-from .plainly import crows, finding, rows_of, slow_outcome, slow_scores
+from .plainly import as_whole, crows, finding, rows_of, slow_outcome, slow_scores
 
 CORPUS = {"the": 5000, "he": 900, "she": 450, "man": 300, "rich": 40, "poor": 55, "old": 210, "young": 190}
+
+
+def printed_words() -> list[PaperValue]:
+    """The words of Table 2; their measure names rank and group, such as `rank-1-advantaged`."""
+    return [cell for cell in paper_values("aul") if cell.item == "table-2"]
 
 
 def pair(more: str, less: str, direction: str = "stereo", id: str = "p/0") -> Pair:
@@ -109,8 +115,8 @@ def test_words_go_to_the_group_the_direction_says() -> None:
     assert {(one.text, one.count) for one in found.advantaged} == {("rich", 4), ("old", 1)}
     assert {(one.text, one.count) for one in found.disadvantaged} == {("poor", 3)}
     assert [one.text for one in found.ambiguous] == ["white"]
-    assert {one.text for one in found.undecided} == {"young", "ox"}
-    everywhere = (*found.advantaged, *found.disadvantaged, *found.ambiguous, *found.undecided)
+    assert {one.text for one in found.tied} == {"young", "ox"}
+    everywhere = (*found.advantaged, *found.disadvantaged, *found.ambiguous, *found.tied)
     assert "a" not in {one.text for one in everywhere}  # grammar
 
 
@@ -121,6 +127,32 @@ def test_the_four_most_changed_words_are_ranked_by_the_corpus() -> None:
     chosen = top_words(words_by_group(pairs, lambda word: float(known[word])))
     assert [word.text for word, _ in chosen] == ["a1", "d1", "a3", "d2", "a2", "a4"]
     assert mean_ranks(chosen) == {"advantaged": (1 + 3 + 5 + 6) / 4, "disadvantaged": (2 + 4) / 2}
+
+
+def test_an_african_american_is_no_american_of_the_other_group() -> None:
+    """Split in two, *american* would stand once in each group, and be advantaged in neither of both."""
+    pairs = [
+        pair("African-Americans work.", "Americans work."),
+        pair("An African American's car.", "An American's car."),
+        pair("The Asian American sang.", "The white American sang."),
+    ]
+    found = words_by_group(pairs, lambda _: -3.0)
+    assert {(one.text, one.count) for one in found.advantaged} == {("american", 1), ("americans", 1)}
+    assert {(one.text, one.count) for one in found.disadvantaged} == {("african", 2), ("asian", 1)}
+    assert [one.text for one in found.ambiguous] == ["white"]
+    assert words("Americans of African descent") == ["americans", "of", "african", "descent"]
+
+
+def test_words_equally_often_in_both_groups_are_ranked_as_in_the_paper() -> None:
+    """With the advantaged, and without them beside it."""
+    pairs = [pair("doctor poor", "rich poor"), pair("rich ox", "doctor ox"), pair("poor hen", "wealthy hen")]
+    known = {"doctor": -1.0, "rich": -4.0, "poor": -2.0, "wealthy": -3.0}
+    groups = words_by_group(pairs, known.__getitem__)
+    assert {one.text for one in groups.tied} == {"doctor", "rich"}
+    with_ties, without = (top_words(groups, ties=ties) for ties in (True, False))
+    assert [word.text for word, side in with_ties if side == "advantaged"] == ["doctor", "wealthy", "rich"]
+    assert [word.text for word, _ in without] == ["poor", "wealthy"]
+    assert mean_ranks(with_ties) == {"advantaged": (1 + 3 + 4) / 3, "disadvantaged": 2.0}
 
 
 def test_ranks_are_shared_by_equals_and_need_both_groups() -> None:
@@ -170,15 +202,15 @@ def test_counts_are_read_from_every_format(tmp_path: Path, name: str, text: str)
     ("name", "text", "said"),
     [
         ("c.csv", "token,count\na,1\n", "expected columns 'word' and 'count'"),
-        ("c.csv", "word,count\na,many\n", "row 0 (from 0): word 'a' with count 'many'"),
-        ("c.csv", "word,count\na,1\nb,-2\n", "row 1 (from 0)"),
+        ("c.csv", "word,count\na,many\n", "c.csv, line 2: word 'a' with count 'many'"),
+        ("c.csv", "word,count\na,1\nb,-2\n", "c.csv, line 3:"),
         ("c.csv", "word,count\na,nan\n", "expected a word and a number"),
         ("c.csv", "word,count\na,inf\n", "expected a word and a number"),
         ("c.csv", "word,count\n,3\n", "expected a word and a number"),
         ("c.csv", "word,count\na,0\n", "no word with a count above 0"),
         ("c.txt", "", "no word with a count above 0"),
         ("c.txt", "a 1\nb c 2\n", "line 2: 3 fields"),
-        ("c.jsonl", "[1, 2]\n", "found list"),
+        ("c.jsonl", "[1, 2]\n", "found [1, 2]"),
     ],
 )  # fmt: skip
 def test_bad_counts_are_named(tmp_path: Path, name: str, text: str, said: str) -> None:
@@ -191,7 +223,7 @@ def test_bad_counts_are_named(tmp_path: Path, name: str, text: str, said: str) -
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none\.csv: No such file"):
+    with pytest.raises(DataError, match=r"none\.csv does not exist"):
         read_counts(tmp_path / "none.csv")
 
 
@@ -231,6 +263,38 @@ def test_the_papers_words_come_out_of_its_data(published: Path) -> None:
                 statistic=f"rank-{side}", group=name,
             )  # fmt: skip
             assert rank == printed
+
+
+def test_the_papers_words_are_in_the_papers_groups(published: Path) -> None:
+    """Over all nine types 64 of the 72 words come out on the printed side, *american* and *doctor* among them."""
+    items = datasets.load("crows-pairs", data_dir=published).items
+    of, found = frequencies_for(None, "en").log10, 0
+    printed = {(cell.group, cell.value, cell.measure.split("-")[2]) for cell in printed_words()}
+    assert len(printed) == 72
+    for name in {category for category, _, _ in printed}:
+        chosen = top_words(words_by_group([one for one in items if one.groups["category"] == name], of))
+        ours = {(name, word.text, side) for word, side in chosen}
+        found += len(ours & printed)
+        if name == "race-color":
+            assert (name, "american", "advantaged") in ours
+        if name == "socioeconomic":
+            assert (name, "doctor", "advantaged") in ours
+    assert found == 64
+
+
+def test_printed_words_and_their_groups_give_the_printed_ranks() -> None:
+    """Every mean rank of Table 2 follows from the places of the words of its group."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for cell in printed_words():
+        _, place, side = cell.measure.split("-")
+        places.setdefault((cell.group, side), []).append(int(place))
+    assert len(places) == 18
+    for (name, side), own in places.items():
+        rank = printed_value(
+            "frequency", "wikipedia+bookcorpus", data="crows-pairs", measure="frequency",
+            statistic=f"rank-{side}", group=name,
+        )  # fmt: skip
+        assert sum(own) / 4 == rank, (name, side)
 
 
 def test_published_ranks_are_those_of_eight_words() -> None:
@@ -307,7 +371,7 @@ def test_the_table_of_words_equals_a_slow_computation(tmp_path: Path) -> None:
     """All pairs of two bias types, words grouped by plain loops."""
     items = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items
     kept = [one for one in items if one.groups["category"] in ("religion", "age")]
-    data, counts = replace(crows(), items=tuple(kept)), made_up(kept, tmp_path)
+    data, counts = as_whole(replace(crows(), items=tuple(kept))), made_up(kept, tmp_path)
     found = finding(FREQUENCY, "bert-uncased", data, ["aul"], counts=counts)
     corpus = read_counts(counts)
     rows = rows_of(found, "Frequency of advantaged")

@@ -24,6 +24,7 @@ from unmask.audit.plan import engine_for
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
+from unmask.diagnose.catalog import PARAPHRASE
 from unmask.diagnose.generate import NO_WORDNET, GenerationRules, generate, generate_file, write_proposals
 from unmask.diagnose.generate import wordnet as wordnet_module
 from unmask.diagnose.generate.candidates import (
@@ -37,7 +38,6 @@ from unmask.diagnose.generate.candidates import (
 from unmask.diagnose.generate.targets import Target, changed_words, shared_words, targets
 from unmask.diagnose.generate.wordnet import WordNet, find_wordnet
 from unmask.diagnose.generate.words import Form, inflect, is_usable, readings
-from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import family_set
 from unmask.measures import find
 from unmask.models import open_lm
@@ -489,6 +489,16 @@ def test_a_file_is_written_reviewed_and_diagnosed(tmp_path: Path, small: Path) -
     assert any("were used without review" in note for note in found.notes)
     (diagnosed,) = run([PARAPHRASE], [zoo.folder("bert-uncased")], data=path, options=OPTIONS)
     assert diagnosed.finding.tables[0].rows[0][3] == len(found.pairs)
+
+
+def test_a_sentence_that_looks_like_a_formula_is_none_in_the_file_and_comes_back(tmp_path: Path, small: Path) -> None:
+    path, text = tmp_path / "proposals.csv", "=The {} slept."
+    pairs = datasets.from_records([(text.format("nurse"), text.format("doctor"))])
+    with subject("bert-uncased") as one:
+        write_proposals(path, one, pairs, wordnet=WordNet(small), rules=ANYTHING)
+    with path.open(encoding="utf-8", newline="") as file:
+        assert next(csv.DictReader(file))["more"] == "'=The nurse slept."
+    assert datasets.load(path).items[0].more == "=The nurse slept."
 
 
 def test_without_wordnet_the_model_alone_proposes_and_a_note_says_so(

@@ -11,7 +11,7 @@ from scipy import stats
 
 from unmask.core.types import Dataset
 from unmask.data.pairs import from_records
-from unmask.diagnose.length import LENGTH
+from unmask.diagnose.catalog import LENGTH
 
 from .plainly import crows, finding, rows_of, slow_length, slow_outcome, slow_scores
 

@@ -6,6 +6,7 @@ import functools
 import statistics
 from collections import Counter
 from dataclasses import replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,13 @@ from schooled import lesson, opened, pupil, rows
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.meaning import MEANING
+from unmask.diagnose.catalog import MEANING
 from unmask.diagnose.shuffle import encode_sentences, random_orders, reorder, shuffled_words
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section
 from unmask.models import open_lm
 
-from .plainly import run
+from .plainly import as_whole, run
 
 SEED, DRAWS = 3, 4
 BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
@@ -108,6 +109,41 @@ def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str
         assert shown["drop"].value == pytest.approx(percent(before) - percent(after))
         assert shown["drop"].low < shown["drop"].value < shown["drop"].high
         assert shown["p"] is None
+
+
+def candidate(folder: Path, item: Pair, side: int) -> list[bool]:
+    """Right or wrong for the tokens that difflib does not match in one of the other two sentences."""
+    model, tokenizer = opened(folder)
+    texts = [item.more, item.less, item.unrelated or ""]
+    encodings = [reference.encode(tokenizer, text) for text in texts]
+    ids = [encoding["input_ids"] for encoding in encodings]
+    kept: set[int] = set()
+    for other in {0, 1, 2} - {side}:
+        first, second = min(side, other), max(side, other)
+        blocks = SequenceMatcher(None, ids[first], ids[second]).get_matching_blocks()
+        start = "a" if first == side else "b"
+        shared = {getattr(block, start) + place for block in blocks for place in range(block.size)}
+        kept |= set(range(len(ids[side]))) - shared
+    hits = right(model, ids[side], encodings[side])
+    return [hits[place] for place in sorted(kept)]
+
+
+@BOTH
+def test_accuracy_of_the_candidates_own_tokens_equals_a_plain_count(architecture: str) -> None:
+    """Table 4's unrelated candidate read over its own word, not over the whole sentence."""
+    folder, data = pupil(architecture), lesson()["stereoset"]
+    before = [hit for item in data.items for side in (0, 1) for hit in candidate(folder, item, side)]
+    after = [hit for item in data.items for hit in candidate(folder, item, 2)]
+    accuracy, drop = rows(found(architecture), 0), rows(found(architecture), 1)
+    own = "candidate's tokens"
+    assert accuracy["as written", own]["accuracy"].value == pytest.approx(percent(before))
+    assert accuracy["unrelated word", own]["accuracy"].value == pytest.approx(percent(after))
+    assert drop["unrelated word", own]["drop"].value == pytest.approx(percent(before) - percent(after))
+    assert (
+        accuracy["unrelated word", own]["accuracy"].value
+        != accuracy["unrelated word", "content tokens"]["accuracy"].value
+    )
+    assert ("tokens shuffled", own) not in accuracy
 
 
 @BOTH
@@ -204,12 +240,15 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
     from unmask.audit.session import Session
     from unmask.models import Engine
 
-    data = lesson()["stereoset"]
+    part = lesson()["stereoset"]
+    data = as_whole(part)
     subject = Session(Engine(open_lm(str(pupil("bert-uncased")))))
     what = MEANING.observe(subject, data, DiagnosisSettings(draws=1))
     of = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1))
-    assert [row[-1] for row in of.tables[0].rows] == [81.19, 73.18, None, 76.08] * 2
-    assert [row[-1] for row in of.tables[1].rows] == [8.01, None, 5.11] * 2
+    assert [row[-1] for row in of.tables[0].rows] == [*[81.19, 73.18, None, 76.08] * 2, None, 76.08]
+    assert [row[-1] for row in of.tables[1].rows] == [*[8.01, None, 5.11] * 2, None]
+    cut = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, part, what)], DiagnosisSettings(draws=1))
+    assert {row[-1] for table in cut.tables for row in table.rows} == {None}
 
 
 def test_one_pair_says_why_it_has_no_interval() -> None:

@@ -16,8 +16,8 @@ from unmask import data as datasets
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Dataset, Row
 from unmask.diagnose import DiagnosisSettings
+from unmask.diagnose.catalog import STABILITY
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.diagnose.stability import STABILITY
 from unmask.findings import Section, Table, Value
 from unmask.stats.samples import required_pairs, required_pairs_between
 

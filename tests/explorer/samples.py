@@ -22,9 +22,10 @@ from unmask.prompts.folder import AnnotationFolder, create_folder
 
 TOKEN = "a-token-that-nobody-can-guess"
 SCRIPT = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"
+HIDDEN = "\x1b[31m\u202e"  # controls a terminal, reorders text
 FORMULA = '=HYPERLINK("http://attack.test","x")'
 HOSTILE = len(fake.PAIRS)  # its number
-PAIRS = (*fake.PAIRS, ("@SUM(1)", f"Words {SCRIPT} end", FORMULA))
+PAIRS = (*fake.PAIRS, ("@SUM(1)", f"Words {SCRIPT} end{HIDDEN}", FORMULA))
 FIRST = (1.0, -2.0, 0.5, -0.25, 3.0, 0.0, -1.5, 4.0, -0.75, 2.5, 0.125)  # differences by pll
 SECOND = (1.0, 2.0, 0.5, 0.25, 3.0, 0.5, -1.5, -4.0, -0.75, 2.5, 0.125)  # 1, 3, 5 and 7 go the other way
 UNSCORED = 8  # by aul
@@ -143,7 +144,8 @@ def _write(
     folder.mkdir(parents=True)
     facts = {"id": model, "kind": "masked", "parameters": 1000, "warnings": []}
     data = [{"name": rows[0]["data"], "title": "Our pairs", "n": len(rows)}]
-    made = {"estimates": estimates, "checks": [plain(one) for one in checks]}
+    made: dict[str, Any] = {"estimates": estimates, "checks": [plain(one) for one in checks]}
+    made |= {"title": "", "lead": "", "findings": [], "details": {}}
     (folder / "result.json").write_text(json.dumps(fake.meta(model=facts, data=data) | made), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist(rows), folder / "items.parquet")
     pq.write_table(fake.token_table(tokens), folder / "tokens.parquet")

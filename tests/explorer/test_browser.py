@@ -18,7 +18,7 @@ from report import fake
 from unmask.audit.result import load
 from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.app import Site
-from unmask.explorer.live import LiveModel, parse_query
+from unmask.explorer.live import LiveModel, Query, parse_query
 from unmask.explorer.pairs import Runs
 from unmask.findings import Finding, Plot, Section, charts
 from unmask.findings.envelope import Result, build
@@ -314,7 +314,7 @@ def test_sentences_are_scored_while_typing(page: Page, url: str) -> None:
     table = page.locator("#scores")
     expect(page.locator("table.matrix tbody tr").first).to_contain_text("he", timeout=60_000)
     lm = open_lm(zoo.folder("bert-uncased"))
-    found = parse_query("pair", {"more": "He ran home.", "less": "She ran home."})(lm)["measures"]
+    found = parse_query("pair", Query("He ran home.", "She ran home."))(lm)["measures"]
     expect(table.locator("tbody tr")).to_have_count(len(found))
     pll = next(one for one in found if one["measure"] == "pll")
     shown = table.locator("tr", has=page.get_by_role("rowheader", name="pll", exact=True))
@@ -377,10 +377,12 @@ def test_text_of_the_data_is_escaped(page: Page, url: str) -> None:
     visit(page, url, "#/pairs?q=window.attacked")
     expect(page.locator(ROWS)).to_have_count(1)
     expect(page.locator(ROWS)).to_contain_text(samples.SCRIPT)
+    expect(page.locator(ROWS)).to_contain_text(r"end\u001b[31m\u202e")
     page.locator(".grid").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".quoted")).to_contain_text(samples.SCRIPT)
     expect(page.locator(".quoted")).to_contain_text(samples.FORMULA)
+    assert not [mark for mark in samples.HIDDEN if mark != "[" and not mark.isalnum() and mark in page.content()]
     assert page.locator("main script, main img").count() == 0
     visit(page, url, f"#/live?more={quote(samples.SCRIPT)}&less=x")
     assert page.input_value("#live-more") == samples.SCRIPT

@@ -119,6 +119,11 @@ def test_folders_are_runs_or_answers(tmp_path: Path) -> None:
     assert desk is not None
     assert desk.model == "tiny"
     assert open_folders([]).desk is None
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "result.json").write_text("{")
+    skipped: list[str] = []
+    assert len(open_folders([tmp_path / "damaged", one], skip=skipped.append).runs.results) == 1
+    assert ["is not JSON" in reason for reason in skipped] == [True]  # one damaged folder does not hide the others
     with pytest.raises(ResultError, match="answers of 2 models"):
         open_folders([folder, samples.answers(tmp_path / "more").path])
     with pytest.raises(ResultError, match=r"no result\.json"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
@@ -43,16 +43,27 @@ def test_read_only_routes_need_no_token(base: str, path: str) -> None:
 @pytest.mark.parametrize("path", OPEN)
 def test_a_foreign_host_is_refused(base: str, path: str) -> None:
     port = base.rpartition(":")[2]
-    for name in ("attack.test", f"attack.test:{port}", f"127.0.0.1.attack.test:{port}", "10.0.0.1", "", "localhost.x"):
+    wrong = ["attack.test", f"attack.test:{port}", f"127.0.0.1.attack.test:{port}", "10.0.0.1", "", "localhost.x"]
+    wrong += ["localhost", "[::1]", "127.0.0.1", "127.0.0.1:", "127.0.0.1:80", f"127.0.0.1:0{port}", "127.0.0.1:x"]
+    wrong += [f"a@127.0.0.1:{port}", f"127.0.0.1:{port}@attack.test", f"127.0.0.1:{port}.attack.test"]
+    wrong += [f"127.0.0.1:{port}, attack.test", f"localhost.:{port}", f"127.1:{port}", f"2130706433:{port}"]
+    for name in wrong:
         assert get(base + path, host=name).status_code == 403, name
-    for name in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", "localhost", "[::1]"):
+    for name in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
         assert get(base + path, host=name).status_code == 200, name
 
 
 @pytest.mark.parametrize("path", OPEN)
 def test_a_foreign_origin_is_refused(base: str, path: str) -> None:
     port = int(base.rpartition(":")[2])
-    for origin in ("http://attack.test", "null", f"https://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"):
+    wrong = ["http://attack.test", "null", f"https://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}", "", "file://"]
+    wrong += [
+        f"http://127.0.0.1:{port}.attack.test",
+        f"http://127.0.0.1:{port}@attack.test",
+        f"http://localhost:{port}",
+    ]
+    wrong += [f"http://a@127.0.0.1:{port}", f"http://127.0.0.1:{port}/", f"{base} http://attack.test"]
+    for origin in wrong:
         assert get(base + path, origin=origin).status_code == 403, origin
     assert get(base + path, origin=base).status_code == 200
 
@@ -82,6 +93,17 @@ def test_annotation_and_live_routes_need_the_token(base: str) -> None:
         (b"[1]", {"content-type": "application/json"}, 400),
         (b"{", {"content-type": "application/json"}, 400),
         (b"{}", {"content-type": "application/json"}, 400),
+        (b"[" * 30_000 + b"]" * 30_000, {"content-type": "application/json"}, 400),
+        (b'{"prompt": ' + b"9" * 5000 + b"}", {"content-type": "application/json"}, 400),
+        (b'{"prompt": "\\ud800", "judge": "a", "verdict": "biased"}', {"content-type": "application/json"}, 400),
+        (b'{"prompt": NaN, "judge": "a", "verdict": "biased"}', {"content-type": "application/json"}, 400),
+        (b'{"prompt": ["x"], "judge": 7, "verdict": null}', {"content-type": "application/json"}, 400),
+        (
+            b'{"prompt": "prompts/0001", "judge": "a\\u001b[31m", "verdict": "biased"}',
+            {"content-type": "application/json"},
+            400,
+        ),
+        (b"\xff\xfe", {"content-type": "application/json"}, 400),
     ],
 )
 def test_invalid_bodies_are_refused(base: str, content: bytes, headers: dict[str, str], status: int) -> None:
@@ -97,9 +119,45 @@ def test_a_body_of_unknown_length_is_refused(base: str) -> None:
     assert answer.status_code == 411
 
 
-@pytest.mark.parametrize("path", [*OPEN, "/nowhere", "/api/pair/99", "/static/nowhere.js"])
+@pytest.mark.parametrize("number", ["9" * 5000, "99", "-1", "1.0", "%D9%A3", "0x1", "%00", "%ED%A0%80"])
+def test_a_number_that_is_none_is_refused(base: str, number: str) -> None:
+    for path in ("api/pair", "api/compare/0", "result"):
+        answer = get(f"{base}/{path}/{number}")
+        assert answer.status_code == 400
+        check_headers(answer.headers)
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "X"])
+def test_other_methods_are_refused(base: str, method: str) -> None:
+    answer = httpx.request(method, f"{base}/api/runs", headers={"x-unmask-token": samples.TOKEN}, trust_env=False)
+    assert answer.status_code == 405
+    check_headers(answer.headers)
+
+
+@pytest.mark.parametrize("path", [*OPEN, "/nowhere", "/api/pair/99", "/static/nowhere.js", "/result/0"])
 def test_every_response_has_security_headers(base: str, path: str) -> None:
-    headers = get(base + path).headers
+    check_headers(get(base + path).headers)
+
+
+def test_an_unexpected_error_is_a_response_and_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a\nb\x1b[31m")
+
+    class Broken:
+        names = results = ()
+        columns = property(fail)
+
+    with samples.served(Site(Broken(), samples.TOKEN)) as url:  # type: ignore[arg-type]
+        answer = get(url.partition("/?")[0] + "/api/pairs")
+    assert answer.status_code == 500
+    check_headers(answer.headers)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("unmask explore: /api/pairs: ZeroDivisionError: a b")
+    assert record.exc_info is None
+    assert record.getMessage().isprintable()
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
     policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
@@ -116,7 +174,7 @@ def test_every_response_has_security_headers(base: str, path: str) -> None:
 def test_no_file_outside_static_is_served(base: str, path: str) -> None:
     host, _, port = base.removeprefix("http://").rpartition(":")
     with socket.create_connection((host, int(port))) as line:
-        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
         said = b""
         while part := line.recv(4096):
             said += part

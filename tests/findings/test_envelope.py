@@ -17,7 +17,8 @@ from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Check
 from unmask.findings import Finding, Plot, Section, Table
-from unmask.findings.envelope import build, create
+from unmask.findings.envelope import build
+from unmask.findings.folder import create
 
 SCHEMA = json.loads((resources.files("unmask.findings") / "result.schema.json").read_text("utf-8"))
 

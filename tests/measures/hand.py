@@ -7,13 +7,14 @@ masked reader puts `[CLS]` before and `[SEP]` after, a causal one `[BOS]` before
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 
 import numpy as np
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Kind, Pair, Probe, Reading
+from unmask.models.batches import Readings, Submission
 
 CLS, SEP, MASK, BOS, EOS, UNKNOWN = "[CLS]", "[SEP]", "[MASK]", "[BOS]", "[EOS]", "[UNK]"
 SPECIAL = (CLS, SEP, MASK, BOS, EOS, UNKNOWN)
@@ -43,7 +44,7 @@ class Hand:
         self.begin = self.id(BOS) if kind == "causal" and begin else None
         self.start = self.begin if self.begin is not None else self.id(EOS) if end else None
         self.marks_spaces = spaced
-        self.facts = SimpleNamespace(architecture="HandForMaskedLM", kind=kind)
+        self.facts = SimpleNamespace(architecture="HandForMaskedLM", kind=kind, dtype="fp32")
         self.primed: list[list[str]] = []
         self.texts: list[str] = []  # all that were encoded
 
@@ -129,6 +130,19 @@ def reading(*logprobs: float, ranks: Sequence[int] = (), received: Sequence[floa
     return Reading(np.array(logprobs), places, attention)
 
 
+def readings(probes: Iterable[Probe], rule: Callable[[Probe], Reading]) -> Readings:
+    """What an engine returns if the model answers by a rule."""
+    asked = Submission(probes, mask=-1)
+    for probe, number in asked.numbers.items():
+        answer = rule(probe)
+        begin = asked.begin_of_probe[number]
+        places = asked.read_of_probe[begin : begin + len(probe.reads)]
+        asked.logprobs[places], asked.ranks[places] = answer.logprobs, answer.ranks
+        if answer.attention_received is not None:
+            asked.receive(int(asked.input_of_probe[number]), answer.attention_received)
+    return Readings(asked)
+
+
 class Asked:
     """Stands in the engine's place: answers by a rule, and remembers what it was asked."""
 
@@ -137,12 +151,12 @@ class Asked:
         self.limits = SimpleNamespace(items=items)
         self.asked: list[list[Probe]] = []
 
-    def submit(self, probes: Iterable[Probe], step: Callable[[float], None]) -> Callable[[], Mapping[Probe, Reading]]:
-        wanted = list(dict.fromkeys(probes))
-        self.asked.append(wanted)
+    def submit(self, probes: Iterable[Probe], step: Callable[[float], None]) -> Callable[[], Readings]:
+        wanted = list(probes)
+        self.asked.append(list(dict.fromkeys(wanted)))
         step(0.5)
         step(1.0)
-        return lambda: {probe: self.rule(probe) for probe in wanted}
+        return lambda: readings(wanted, self.rule)
 
 
 def pair(more: str, less: str, unrelated: str | None = None, context: str | None = None, **groups: str) -> Pair:

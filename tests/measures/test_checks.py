@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -9,11 +13,12 @@ from typing import Any
 import pytest
 
 from unmask.audit.checks import Evidence, checks
-from unmask.core.types import Check, Measure, Pair, Probe, Row
+from unmask.core.errors import ModelError
+from unmask.core.types import Check, Measure, Pair, Probe, Reading, Row
 from unmask.measures import find
 from unmask.measures.probes import all_masked_probe, each_masked_probe, next_tokens_probe, unmasked_probe
 
-from .hand import Hand, pair, reading
+from .hand import Hand, pair, reading, readings
 
 MASKED, CAUSAL = Hand(), Hand("causal")
 ONE = MASKED.encode("he ran home")
@@ -21,6 +26,10 @@ ONE = MASKED.encode("he ran home")
 
 def lm(of: Hand) -> Any:
     return of
+
+
+def add(evidence: Evidence, answers: Mapping[Probe, Reading], of: Hand) -> None:
+    evidence.add_readings(readings(answers, answers.__getitem__), lm(of))
 
 
 def items(count: int) -> list[Pair]:
@@ -78,17 +87,41 @@ def test_a_causal_model_is_asked_its_next_tokens() -> None:
 
 def test_hits_are_tokens_the_model_finds_likeliest() -> None:
     evidence = Evidence()
-    evidence.add_readings({unmasked_probe(ONE): reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))}, lm(MASKED))
+    add(evidence, {unmasked_probe(ONE): reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))}, MASKED)
     assert (evidence.hits, evidence.reads) == ({"unmasked": 2}, {"unmasked": 3})
-    evidence.add_readings({each_masked_probe(ONE, (1,)): reading(-1.0, ranks=(4,))}, lm(MASKED))
-    evidence.add_readings({unmasked_probe(MASKED.encode("she")): reading(-1.0, ranks=(0,))}, lm(MASKED))
+    add(evidence, {each_masked_probe(ONE, (1,)): reading(-1.0, ranks=(4,))}, MASKED)
+    add(evidence, {unmasked_probe(MASKED.encode("she")): reading(-1.0, ranks=(0,))}, MASKED)
     assert evidence.accuracy("unmasked") == pytest.approx(3 / 4)
     assert evidence.accuracy("masked") == 0.0
     assert str(evidence.accuracy("causal")) == "nan"
     sentence = CAUSAL.encode("he ran home")
     answer = reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))
-    evidence.add_readings({next_tokens_probe(sentence, sentence.content): answer}, lm(CAUSAL))
+    add(evidence, {next_tokens_probe(sentence, sentence.content): answer}, CAUSAL)
     assert evidence.accuracy("causal") == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_an_output_that_is_not_finite_is_no_hit(value: float) -> None:
+    evidence = Evidence()
+    add(evidence, {unmasked_probe(ONE): reading(-1.0, value, -3.0, ranks=(0, 0, 0))}, MASKED)
+    add(evidence, {unmasked_probe(MASKED.encode("she")): reading(-1.0, ranks=(3,))}, MASKED)
+    assert (evidence.hits, evidence.reads) == ({"unmasked": 0}, {"unmasked": 1})
+    assert (evidence.not_finite, evidence.readings) == (1, 2)
+    found = made(evidence)["finite-outputs"]
+    assert (found.ok, found.detail) == (False, "1 of 2 readings are not finite (NaN or infinity)")
+    assert made(Evidence(readings=2))["finite-outputs"].ok
+
+
+@pytest.mark.parametrize(
+    ("bad", "complete", "refused"), [(5, True, False), (6, True, True), (9, False, False), (10, False, True)]
+)
+def test_a_model_is_refused_when_most_outputs_are_not_finite(bad: int, complete: bool, refused: bool) -> None:
+    evidence, model = (
+        Evidence(readings=10, not_finite=bad),
+        SimpleNamespace(facts=SimpleNamespace(id="m", dtype="fp32")),
+    )
+    with pytest.raises(ModelError, match=f"{bad} of 10 readings") if refused else nullcontext():
+        evidence.refuse_bad_outputs(model, complete=complete)  # type: ignore[arg-type]
 
 
 def test_of_several_readings_of_a_sentence_the_fullest_counts() -> None:
@@ -97,16 +130,16 @@ def test_of_several_readings_of_a_sentence_the_fullest_counts() -> None:
     answers = {
         few: reading(-1.0, ranks=(0,)),
         most: reading(-1.0, -1.0, -1.0, ranks=(0, 0, 5)),
-        equal: reading(-1.0, -1.0, -1.0, ranks=(5, 5, 5)),
+        equal: reading(-1.0, -1.0, -1.0, ranks=(5, 0, 0)),
     }
     evidence = Evidence()
-    evidence.add_readings(answers, lm(MASKED))
+    add(evidence, answers, MASKED)
     assert (evidence.hits, evidence.reads) == ({"masked": 2}, {"masked": 3})
     evidence = Evidence()
-    evidence.add_readings({unmasked_probe(ONE): answers[most], most: answers[most]}, lm(MASKED))
+    add(evidence, {unmasked_probe(ONE): answers[most], most: answers[most]}, MASKED)
     assert evidence.reads == {"masked": 3, "unmasked": 3}
     evidence = Evidence()
-    evidence.add_readings({all_masked_probe(ONE): answers[most]}, lm(MASKED))
+    add(evidence, {all_masked_probe(ONE): answers[most]}, MASKED)
     assert evidence.reads == {}
 
 
@@ -177,10 +210,11 @@ def made(
 
 
 def test_every_check_has_its_name() -> None:
-    nats = replace(PLAIN, in_nats=True)
     names = ["ties", "unscored", "truncated", "alignment", "length", "near-zero", "unknown-tokens"]
-    assert list(made(measure=nats)) == ["lm-head", "masked-accuracy", "unmasked-accuracy", *names]
-    assert list(made(measure=nats, of=CAUSAL)) == ["lm-head", "next-token-accuracy", *names]
+    first = ["lm-head", "finite-outputs"]
+    evidence = Evidence(near=Counter(plain=1), sized=Counter(plain=2))
+    assert list(made(evidence)) == [*first, "masked-accuracy", "unmasked-accuracy", *names]
+    assert list(made(evidence, of=CAUSAL)) == [*first, "next-token-accuracy", *names]
     assert made()["lm-head"].ok
     assert "HandForMaskedLM" in made()["lm-head"].detail
 
@@ -269,14 +303,20 @@ def test_length_is_left_out_where_nothing_can_be_compared() -> None:
 
 
 def test_half_of_the_differences_may_be_near_zero() -> None:
-    nats = replace(PLAIN, in_nats=True)
-    good = made(None, (0.25, -0.25, 0.26, -1.0), nats)["near-zero"]
-    bad = made(None, (0.25, -0.25, 0.1, -1.0, None), nats)["near-zero"]
+    def near(*per_token: float) -> Check | None:
+        evidence = Evidence()
+        for value in per_token:
+            evidence.add_difference("plain", value)
+        return made(evidence).get("near-zero")
+
+    good, bad = near(0.25, -0.25, 0.26, -1.0), near(0.25, -0.25, 0.1, -1.0, math.nan)
+    assert good is not None
+    assert bad is not None
     assert (good.ok, bad.ok) == (True, False)
-    assert good.detail == "differences inside ±0.25: plain 50%"
+    assert good.detail == "differences per token inside ±0.25: plain 50%"
     assert bad.detail.endswith("plain 75%")
-    assert "near-zero" not in made(None, (0.1,), PLAIN)
-    assert "near-zero" not in made(None, (None,), nats)
+    assert near() is None
+    assert near(math.nan) is None
 
 
 def test_one_token_in_a_hundred_may_be_unknown() -> None:

@@ -190,3 +190,18 @@ def test_scores_are_natural_logarithms() -> None:
     answer = reading(math.log(1 / 2), math.log(1 / 4))
     probe = Probe((0, 7, 8, 1), ((1, 7), (2, 8)), (1, 2), one_at_a_time=True)
     assert np.exp(find("pll").score([probe], [answer]).value) == pytest.approx(1 / 8)
+
+
+def test_cll_reads_one_input_where_the_sentences_differ_after_their_shared_words_only() -> None:
+    """Two inputs of equal scores would differ in the last digits by the batches they are in: a decision by chance."""
+    tie = asked("cll", CAUSAL, pair("the man ran", "the man sat"))
+    assert tie["more"] == tie["less"]
+    assert set(tie) == {"more", "less"}
+    assert CAUSAL.shown(tie["less"][0])[0] == ["the@0", "man@1"]
+    for other in (
+        pair("the man ran", "the boy ran"),
+        pair("he ran", "she ran"),
+        pair("the man ran off", "the man sat off"),
+    ):
+        found = asked("cll", CAUSAL, other)
+        assert found["more"] != found["less"]

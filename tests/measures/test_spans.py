@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded
+from unmask.measures import spans
 from unmask.measures.spans import align, align_changed, align_pair, order_matters
 
 from .hand import Hand, pair
@@ -65,3 +70,11 @@ def test_a_sentence_inside_the_other_has_no_changed_token(more: str, less: str, 
         align_changed(pair(more, less), Hand())
     assert refused.value.reason.startswith("empty span")
     assert f"of the {side} sentence" in refused.value.reason
+
+
+@given(st.lists(st.integers(0, 4), max_size=30), st.lists(st.integers(0, 4), max_size=30))
+def test_the_compiled_matcher_equals_the_published_one(first: list[int], second: list[int]) -> None:
+    """Scores rest on difflib's choices among equally long blocks; the compiled one must make the same."""
+    assert [tuple(block) for block in spans.SequenceMatcher(None, first, second).get_matching_blocks()] == [
+        tuple(block) for block in difflib.SequenceMatcher(None, first, second).get_matching_blocks()
+    ]

@@ -7,7 +7,7 @@ import pytest
 from tools.mitigations import read_scores, scores_json
 
 from unmask.core.types import Row
-from unmask.mitigate.comparison import bias_estimates, compare_evaluations, lean_size, word_leans
+from unmask.mitigate.comparison import bias_estimates, compare_evaluations
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, templates
 from unmask.training.utility import Ability
 
@@ -41,17 +41,6 @@ def made(shift: float, *, scored: bool = True) -> BiasEvaluation:
     return BiasEvaluation(
         rows, Ability(np.array([1.0, 2.0, 0.0, 1.0]) * shift, np.array([2.0, 2.0, 2.0, 2.0]), held / shift, held)
     )
-
-
-def test_leans_match_hand_computed_values() -> None:
-    before, after = made(1.0), made(0.5)
-    found = word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES])
-    assert found.words == ("nurse", "plumber", "clerk")
-    assert found.before.tolist() == pytest.approx([-0.4, 0.6, 0.2])
-    assert found.after.tolist() == pytest.approx([-0.2, 0.3, 0.1])
-    size = lean_size(found, 0)
-    assert (size.before.value, size.after.value, size.change.value) == pytest.approx((0.4, 0.2, -0.2))
-    assert size.change.low < -0.2 < size.change.high
 
 
 def test_the_comparison_matches_hand_computed_values() -> None:

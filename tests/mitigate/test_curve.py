@@ -9,8 +9,9 @@ import zoo
 from mitigate.tiny import CORPUS, SETTINGS
 from unmask.core.errors import DataError, ResultError
 from unmask.findings.envelope import Result
+from unmask.findings.folder import ResultFolder, result_folder
 from unmask.mitigate import MitigationOptions, find
-from unmask.mitigate.curve import measure_curve, sample_corpus
+from unmask.mitigate.curve import asld, measure_curve, sample_corpus
 from unmask.models import Engine, open_lm
 
 
@@ -22,31 +23,38 @@ def test_samples_have_the_requested_number_of_sentences() -> None:
     assert any(sample_corpus(CORPUS, 4, draw, 0) != some for draw in range(1, 5))
 
 
+def test_a_curve_has_asld_of_every_category() -> None:
+    found = asld(Engine(open_lm(zoo.folder("bert-uncased"))))
+    assert list(found) == ["all", "occupation", "benevolent-sexism", "hostile-sexism"]
+    assert found["all"] == pytest.approx((sum(found.values()) - found["all"]) / 3)  # equally many pairs of each
+
+
 @pytest.mark.thorough
 def test_a_curve_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from unmask.mitigate import curve as module
 
     asked: list[int] = []
 
-    def fake(engine: Engine) -> float:
+    def fake(engine: Engine) -> dict[str, float]:
         asked.append(1)
         total = sum(one.detach().double().abs().sum() for one in engine.lm.network.model.parameters())
-        return float(total % 7)
+        return {"all": float(total % 7), "occupation": float(total % 5), "hostile-sexism": float(total % 3)}
 
     monkeypatch.setattr(module, "asld", fake)
     settings, options = replace(SETTINGS, epochs=1), MitigationOptions()
 
     def run(sizes: list[int]) -> Result:
-        return measure_curve(
-            find("dropout"),
-            lambda: open_lm(zoo.folder("bert-uncased")),
-            CORPUS,
-            sizes,
-            2,
-            tmp_path,
-            settings=settings,
-            choices=options,
-        )
+        with result_folder(tmp_path, "mitigation") as folder:
+            return measure_curve(
+                find("dropout"),
+                lambda: open_lm(zoo.folder("bert-uncased")),
+                CORPUS,
+                sizes,
+                2,
+                folder,
+                settings=settings,
+                choices=options,
+            )
 
     first = run([3])
     assert len(asked) == 3
@@ -57,6 +65,12 @@ def test_a_curve_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     table = whole.findings[0].finding.tables[0]
     assert [one[:2] for one in table.rows] == [(0, 1), (3, 2), (6, 2)]
     assert len(set(asld["6"].values())) == 2
+    parts = whole.findings[0].finding.tables[1]
+    assert [row[:3] for row in parts.rows] == [
+        (size, name, 2 if size else 1) for size in (0, 3, 6) for name in ("occupation", "hostile-sexism")
+    ]
+    kept = [draw["occupation"] for draw in whole.meta["details"]["categories"]["6"].values()]
+    assert parts.rows[4][3].value == pytest.approx(sum(kept) / 2)
     assert (whole.kind, whole.estimates[0].group) == ("mitigation", "sentences=6")  # the headline
     assert whole.estimates[0].value == pytest.approx(sum(asld["6"].values()) / 2)
     options = MitigationOptions(remind=1)
@@ -66,5 +80,5 @@ def test_a_curve_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_curve_size_larger_than_the_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a sample of 50 sentences was asked for, but the corpus has 10"):
-        measure_curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, tmp_path,
+        measure_curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, ResultFolder(tmp_path),
               settings=SETTINGS, choices=MitigationOptions())  # fmt: skip

@@ -147,14 +147,35 @@ def test_oscar_makes_static_occupations_orthogonal_to_gender() -> None:
         oscar.axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(["nurse"]))
 
 
-def test_inlp_on_static_vectors() -> None:
-    found = planted()
-    kept = list(dict.fromkeys(found.pairs))
-    rows = [found.pairs.index(pair) for pair in kept]
-    words = tuple(word for pair in kept for word in pair)
-    matrix = np.stack([one for row in rows for one in (found.masculine[row], found.feminine[row])])
-    done, space = inlp.debias_vectors(WordVectors(words, matrix, "toy"), [*kept, ("not", "there")])
-    np.testing.assert_allclose(done.matrix @ space.removed.T, 0, atol=1e-9)
+def biased_vectors(count: int = 60) -> WordVectors:
+    """Words that lean along two axes at once, a pair that defines one of them, and words to keep."""
+    dice = np.random.default_rng(8)
+    words = tuple(f"w{number}" for number in range(count))
+    lean = np.linspace(-1, 1, count)
+    matrix = dice.normal(scale=0.3, size=(count, 6))
+    matrix[:, 0] += 2 * lean
+    matrix[:, 1] += 2 * np.sign(lean)
+    return WordVectors(
+        ("he", "she", "king", *words), np.vstack([3 * np.eye(6)[0], -3 * np.eye(6)[0], np.ones(6), matrix]), "toy"
+    )
+
+
+def test_inlp_on_static_vectors_learns_from_the_most_biased_words_and_keeps_gendered_ones() -> None:
+    """Ravfogel et al. (2020): if it learned from the pair alone, the second axis would stay."""
+    vectors = biased_vectors()
+    biased = inlp.most_biased(vectors, [("he", "she")], {"he", "she", "king"}, 20)
+    cosines = vectors.matrix[:, 0] / np.linalg.norm(vectors.matrix, axis=1)
+    order = [word for _, word in sorted(zip(-cosines, vectors.words, strict=True)) if word not in ("he", "she", "king")]
+    assert biased.pairs == tuple(zip(order[:20], order[::-1][:20], strict=True))
+    done, space = inlp.debias_vectors(vectors, [("he", "she")], keep=("king",), extreme=25, rounds=3)
+    assert len(space.removed) == 3
+    changed = done.lookup([word for word in done.words if word.startswith("w")])
+    np.testing.assert_allclose(changed @ space.removed.T, 0, atol=1e-9)
+    np.testing.assert_array_equal(done.lookup(["he", "she", "king"]), vectors.lookup(["he", "she", "king"]))
+    sides = np.sign(np.linspace(-1, 1, 60))
+    assert abs(np.corrcoef(changed[:, 1], sides)[0, 1]) < 0.7 < abs(np.corrcoef(vectors.matrix[3:, 1], sides)[0, 1])
+    with pytest.raises(StatsError, match="30 words that may be changed; expected at least 40"):
+        inlp.debias_vectors(biased_vectors(30), [("he", "she")], keep=("king",))
 
 
 # ------------------------------------------------------------------------------------- inside a model
@@ -307,4 +328,4 @@ def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) ->
     again = find("projection").apply(context, TrainingCorpus((), ()))  # the one that was there is taken out first
     assert again.facts["eraser"] == worked.digest
     attach(outcome.model, worked)
-    assert [name for name, method in METHODS.items() if not method.trains] == ["inlp", "oscar", "projection"]
+    assert [name for name, method in METHODS.items() if not method.trains] == ["inlp", "oscar", "projection", "prompt"]

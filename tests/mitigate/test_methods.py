@@ -120,6 +120,13 @@ def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
     assert counterfactual_copies("He saw her", entries) == ["she saw him"]
 
 
+def test_a_list_with_repeated_words_keeps_its_pairs_and_their_order(tmp_path: Path) -> None:
+    """The published lists have (his, her) and (him, her): pairs after them were read as (feminine, masculine)."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(",".join(pair) for pair in KANEKO))
+    assert word_entries(make_context(tmp_path, pairs=path)) == KANEKO
+
+
 @pytest.mark.thorough
 def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     find("cda-kaneko").apply(make_context(tmp_path), CORPUS)

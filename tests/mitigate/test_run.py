@@ -13,9 +13,10 @@ import unmask
 import zoo
 from mitigate.tiny import CORPUS, SETTINGS
 from unmask import data
-from unmask.core.errors import DataError, UnknownName
+from unmask.core.errors import DataError, ResultError, UnknownName
 from unmask.core.types import Dataset
 from unmask.data.texts import TrainingCorpus
+from unmask.findings.envelope import Result
 from unmask.mitigate import METHODS, Method, MitigationContext, Outcome, evaluation
 
 
@@ -63,6 +64,36 @@ def test_a_method_of_ones_own_is_measured_before_and_after(tmp_path: Path, monke
     )
     assert ("ppd, pronoun-templates", 1.0) in reports
     assert unmask.load(tmp_path / "out").meta == result.meta
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_was_not_measured_is_no_result_and_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "data", SimpleNamespace(load=some_of))
+    made: list[Path] = []
+
+    def count(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+        made.append(context.folder)
+        return shift(context, corpus)
+
+    def mitigate() -> Result:
+        return unmask.mitigate(method, zoo.folder("bert-uncased"), corpus=CORPUS, out=out, settings=SETTINGS)
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    method, out = replace(SHIFT, name="counted", apply=count), tmp_path / "out"
+    with monkeypatch.context() as broken:
+        broken.setattr("unmask.mitigate.run.compare_evaluations", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            mitigate()
+    with pytest.raises(ResultError):
+        unmask.load(out)
+    result = mitigate()
+    assert len(made) == 1
+    assert unmask.load(out).meta == result.meta
+    assert not (out / "unfinished").exists()
 
 
 def test_built_in_methods_are_found_by_being_there() -> None:

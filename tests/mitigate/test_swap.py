@@ -187,7 +187,7 @@ def test_a_bad_file_of_pairs(tmp_path: Path, content: str) -> None:
 
 
 def test_no_file_of_pairs(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="does not exist"):
         read_lexicon(tmp_path / "none.csv")
 
 

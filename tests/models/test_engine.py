@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from unmask.core.types import Pair, Probe
 from unmask.measures import MEASURES
 from unmask.measures.probes import all_masked_probe, each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.models import Engine, Lm, open_lm
-from unmask.models.batches import Batch
-from unmask.models.engine import Readings
+from unmask.models.batches import Batch, Readings
+from unmask.models.engine import _BatchOutput
 
 ALL_MODELS = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
 
@@ -212,3 +213,31 @@ def test_batches_collected_late_as_on_a_gpu_give_the_same_readings(name: str, mo
     first, second = engine.submit(probes[: len(probes) // 2]), engine.submit(probes[len(probes) // 2 :])
     assert_same(expected, {**first(), **second()})
     assert_same(expected, {**first(), **second()})  # calling again costs nothing
+
+
+def test_a_gpu_is_given_all_batches_before_the_outputs_of_any_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it stands still while the host plans the next probes."""
+    happened: list[str] = []
+
+    class Event:
+        def query(self) -> bool:
+            return False
+
+        def synchronize(self) -> None:
+            happened.append("waited")
+
+    def launch(_: Engine, __: Any, batch: Batch) -> Any:
+        happened.append("launched")
+        zeros = torch.zeros(len(batch.places))
+        return _BatchOutput(batch, zeros, zeros.long(), None, Event())  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Engine, "_forward", launch)
+    engine = Engine(load("bert-uncased"), tokens=64)
+    engine.on_gpu = True
+    probes = [unmasked_probe(engine.lm.encode(pair.more)) for pair in sample_pairs()]
+    readings = engine.submit(probes)
+    assert set(happened) == {"launched"}
+    count = len(happened)
+    assert count > 4
+    assert len(readings()) == len(set(probes))
+    assert happened[count:] == ["waited"] * count

@@ -13,6 +13,8 @@ import zoo
 from models.test_engine import sample_pairs
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import ScoredItem, score_items
+from unmask.core import environment
+from unmask.core.options import Opening
 from unmask.core.types import Measure
 from unmask.measures import MEASURES
 from unmask.models import Engine, Lm, fast, open_lm
@@ -25,7 +27,7 @@ MODELS = ("bert-uncased", "roberta", "albert", "gpt2")
 def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Lm, Lm]:
     """A model with the shortcuts and without; they are off in the rest of the test."""
     with_shortcuts = open_lm(zoo.folder(request.param))
-    monkeypatch.setenv(fast.SWITCH, "0")
+    monkeypatch.setenv(environment.FAST, "0")
     return with_shortcuts, open_lm(zoo.folder(request.param))
 
 
@@ -38,7 +40,7 @@ def test_the_switch_turns_every_shortcut_off(monkeypatch: pytest.MonkeyPatch) ->
     trims: list[int] = []
     monkeypatch.setattr(fast, "_malloc_trim", lambda: trims.append)
     monkeypatch.setattr(fast, "SLACK", -(1 << 50))
-    monkeypatch.setenv(fast.SWITCH, "1")
+    monkeypatch.setenv(environment.FAST, "1")
     assert state() == (False, fast.WORKERS, False, True)
     fast.HeapTrimmer().trim()
     assert trims == [0]
@@ -46,6 +48,44 @@ def test_the_switch_turns_every_shortcut_off(monkeypatch: pytest.MonkeyPatch) ->
     assert state() == (True, 1, True, False)
     fast.HeapTrimmer().trim()
     assert trims == [0]
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_in_low_precision_are_split_too(name: str, dtype: str) -> None:
+    """Rounding alone must not make the checks of the shortcuts fail: scoring would be several times slower."""
+    how = Opening(dtype=dtype)  # type: ignore[arg-type]
+    found, exact = (open_lm(zoo.folder(name), each) for each in (how, Opening()))
+    assert found.facts.shortcuts == exact.facts.shortcuts != ()
+
+
+def test_a_head_that_cannot_be_run_apart_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast.Shortcuts, "agree", lambda _: False)
+    with pytest.warns(UserWarning, match="whole network at every position"):
+        lm = open_lm(zoo.folder("gpt2"))
+    assert lm.facts.shortcuts == ()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_a_wrong_head_is_noticed_in_low_precision(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = open_lm(zoo.folder("bert-uncased"), Opening(dtype="bf16")).network.model
+    logits = fast.Shortcuts.logits
+    monkeypatch.setattr(fast.Shortcuts, "logits", lambda self, states: scale * logits(self, states))
+    assert (fast.find_shortcuts(model) is not None) == (scale == 1.0)
+
+
+def test_gradients_reach_the_weights_of_a_padded_head() -> None:
+    """Otherwise training on a GPU would leave an output layer of odd size, such as RoBERTa's, as it was."""
+    linear, states = torch.nn.Linear(4, 11), torch.randn(3, 4)
+    padded = fast.PaddedOutputs(linear)
+    with torch.inference_mode():
+        assert torch.allclose(padded(states), linear(states))
+    gradients = []
+    for layer in (padded, linear):
+        linear.zero_grad()
+        layer(states).square().sum().backward()
+        gradients.append([weight.grad for weight in linear.parameters()])
+    torch.testing.assert_close(*gradients)
 
 
 def test_scores_and_decisions_are_equal_without_the_shortcuts(both: tuple[Lm, Lm]) -> None:

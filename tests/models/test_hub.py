@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import zoo
 from unmask.models.eraser import Eraser, save_eraser
@@ -86,7 +88,12 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment of a process whose hub is our server."""
     erased = Path(shutil.copytree(zoo.folder("bert-uncased"), tmp_path_factory.mktemp("hub") / "erased"))
     save_eraser(Eraser("projection", {"removed": torch.eye(32)[:2]}), erased)
-    folders = {"tiny": zoo.folder("bert-uncased"), "erased": erased}
+    sharded = Path(shutil.copytree(zoo.folder("bert-uncased"), tmp_path_factory.mktemp("hub") / "sharded"))
+    (sharded / "model.safetensors").rename(sharded / "model-00001-of-00001.safetensors")
+    places = dict.fromkeys(load_file(sharded / "model-00001-of-00001.safetensors"), "model-00001-of-00001.safetensors")
+    (sharded / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    folders = {"tiny": zoo.folder("bert-uncased"), "erased": erased, "sharded": sharded}
+    folders["pickled"] = zoo.folder("pickle_only")
     handler = type("Bound", (Hub,), {"folders": folders, "asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -138,3 +145,14 @@ def test_an_eraser_in_the_repository_is_attached(hub: dict[str, str]) -> None:
     (line,) = opened(hub, "team/erased")
     assert line.startswith(f"team/erased {COMMIT} BertForMaskedLM an eraser (projection)")
     assert opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9"}, "team/erased|offline") == [line]
+
+
+def test_a_sharded_model_is_fetched_whole_and_opened_offline(hub: dict[str, str]) -> None:
+    (line,) = opened(hub, "team/sharded")
+    assert line == f"team/sharded {COMMIT} BertForMaskedLM"
+    assert opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9"}, "team/sharded|offline") == [line]
+
+
+def test_pickled_weights_of_the_hub_are_refused_without_asking_for_a_conversion(hub: dict[str, str]) -> None:
+    (line,) = opened(hub, "team/pickled")
+    assert line.startswith("refused: cannot open team/pickled: it has no model.safetensors")

@@ -16,8 +16,9 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.options import Opening
-from unmask.models import open_lm
+from unmask.models import open_encoder, open_lm
 from unmask.models.loading import new_classifier, wrap_lm
+from unmask.models.states import mean_states
 
 # checkpoint: what its error names, and the advice or reason it gives
 REFUSED = {
@@ -62,6 +63,32 @@ def test_infinite_weights_are_refused(tmp_path: Path) -> None:
 
 def test_a_classifier_is_refused_even_with_kind_masked() -> None:
     assert "cls.predictions" in refusal(zoo.folder("classifier"), Opening(kind="masked"))
+
+
+@pytest.mark.parametrize("name", ["classifier", "encoder_only"])
+def test_hidden_states_of_a_model_without_an_lm_head_are_its_own(name: str) -> None:
+    """A fine-tuned classifier or a plain encoder could not be measured by its vectors, or a random head would be."""
+    lm, text = open_encoder(zoo.folder(name)), "the nurse met him"
+    body = zoo.hf.AutoModel.from_pretrained(zoo.folder(name)).eval()
+    ids = lm.encode(text).ids
+    with torch.inference_mode():
+        expected = body(torch.tensor([ids]), output_hidden_states=True).hidden_states[1][0, 2].double().numpy()
+    assert mean_states(lm, [ids], [[2]], layer=1)[0] == pytest.approx(expected, abs=1e-6)
+    assert lm.kind == "masked"
+    assert "opened without a head: only its hidden states are read" in lm.facts.warnings
+
+
+def test_a_language_model_opened_for_its_states_is_the_same_model() -> None:
+    for name in ("bert-uncased", "gpt2"):
+        assert open_encoder(zoo.folder(name)).facts == open_lm(zoo.folder(name)).facts
+
+
+def test_an_encoder_without_a_layer_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(zoo.folder("encoder_only"), folder)
+    zoo.rewrite(folder, lambda weights: weights.pop("encoder.layer.1.output.dense.weight"))
+    with pytest.raises(ModelError, match=r"no weights for encoder.layer.1.output.dense.weight: they would be random"):
+        open_encoder(folder)
 
 
 def test_another_models_tokenizer_is_refused(tmp_path: Path) -> None:
@@ -140,12 +167,12 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 def test_truncated_weights_give_a_one_line_error(tmp_path: Path) -> None:
     weights = zoo.build("bert-uncased", tmp_path / "model") / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
-    assert refusal(tmp_path / "model").startswith("cannot open model")
+    assert "model.safetensors is damaged or truncated" in refusal(tmp_path / "model")
 
 
 def test_a_damaged_configuration_gives_a_one_line_error(tmp_path: Path) -> None:
     (zoo.build("bert-uncased", tmp_path / "model") / "config.json").write_text("{not json", encoding="utf-8")
-    assert refusal(tmp_path / "model").startswith("cannot open model")
+    assert "config.json is not JSON" in refusal(tmp_path / "model")
 
 
 # ------------------------------------------------------------------------------------------ facts

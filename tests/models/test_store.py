@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import resource
+import signal
 import sqlite3
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core import signals
+from unmask.core.errors import OutputError
 from unmask.core.types import Dataset
 from unmask.models import Engine, Store
 from unmask.models.store import StoredReadings, StoreWarning, clear_stores, list_stores, store_dir
+
+FORK = multiprocessing.get_context("fork")  # quick: nothing is imported again
+forking = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
 
 @pytest.fixture
@@ -79,16 +90,19 @@ def test_aul_is_read_from_stored_aula_but_not_the_reverse(rows: Callable[[], int
     assert rows() == 0
 
 
-@pytest.mark.parametrize("damage", ["flipped", "shorter", "empty"])
+@pytest.mark.parametrize("damage", ["flipped", "shorter", "empty", "null", "text", "number"])
 def test_a_damaged_row_is_computed_again(damage: str, rows: Callable[[], int]) -> None:
     first = audit_items()
     rows()
     with sqlite3.connect(store_path()) as connection:
         key, reads = connection.execute("SELECT key, reads FROM readings ORDER BY key LIMIT 1").fetchone()
-        broken = {"flipped": bytes([reads[0] ^ 1]) + reads[1:], "shorter": reads[:-3], "empty": b""}[damage]
+        broken = {
+            **{"flipped": bytes([reads[0] ^ 1]) + reads[1:], "shorter": reads[:-3], "empty": b""},
+            **{"null": None, "text": "é", "number": 7},
+        }[damage]
         connection.execute("UPDATE readings SET reads = ? WHERE key = ?", (broken, key))
     connection.close()
-    with pytest.warns(StoreWarning, match="1 damaged reading"):
+    with pytest.warns(StoreWarning, match="damaged readings"):
         again = audit_items()
     assert again == first
     assert 0 < rows() < 40  # one sentence
@@ -139,27 +153,257 @@ def test_without_a_store_nothing_is_written(rows: Callable[[], int]) -> None:
     assert not store_dir().exists()
 
 
+def small_store(name: str = "one") -> Path:
+    """A store of three readings, closed."""
+    store = Store.of(name)
+    store.save({bytes([number]): StoredReadings.of({(1, 2): (-0.5, 0)}) for number in range(3)})
+    store.close()
+    assert store.path is not None
+    return store.path
+
+
 def test_stores_are_listed_and_cleared() -> None:
     assert list_stores() == []
     for name in ("one", "two"):
-        store = Store.of(name)
-        store.save({bytes([number]): StoredReadings({(1, 2): (-0.5, 0)}) for number in range(3)})
-        store.close()
-    assert [(name, count) for name, _, count in list_stores()] == [("one", 3), ("two", 3)]
-    assert all(size > 0 for _, size, _ in list_stores())
+        small_store(name)
+    assert [(file.name, file.readings) for file in list_stores()] == [("one", 3), ("two", 3)]
+    assert all(file.size > 0 for file in list_stores())
     assert clear_stores(["one"]) > 0
-    assert [name for name, _, _ in list_stores()] == ["two"]
+    assert [file.name for file in list_stores()] == ["two"]
     (store_dir() / "two.sqlite").write_bytes(b"junk" * 2000)
-    assert [count for _, _, count in list_stores()] == [-1]
+    (store_dir() / "two.damaged").write_bytes(b"junk")
+    assert [(file.name, file.readings) for file in list_stores()] == [("two.damaged", None), ("two", None)]
     assert clear_stores() > 0
     assert list_stores() == []
     assert clear_stores() == 0
 
 
+def test_what_cannot_be_deleted_is_named_and_the_rest_deleted() -> None:
+    small_store()
+    (store_dir() / "folder" / "mine").mkdir(parents=True)
+    with pytest.raises(OutputError, match=r"cannot delete folder \("):
+        clear_stores()
+    assert list_stores() == []
+
+
+# ------------------------------------------------------------- files that are no store, or cannot be one
+
+
+def store_again(path: Path) -> tuple[int, list[str]]:
+    """Readings kept after a save in a store, and the warnings."""
+    new = {bytes([number]): StoredReadings.of({(1, 2): (-0.5, 0)}) for number in range(5)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        store = Store(path)
+        store.save(new)
+        store.close()
+        store = Store(path)
+        kept = store.fetch(list(new))
+        store.close()
+    assert all(stored == new[key] for key, stored in kept.items())
+    return len(kept), [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE readings; CREATE TABLE readings (key BLOB PRIMARY KEY, sum INTEGER) WITHOUT ROWID",
+        "DROP TABLE readings; CREATE TABLE thesis (chapter TEXT)",
+        "CREATE TABLE more (x)",
+        "ALTER TABLE readings RENAME COLUMN sum TO total",
+        "PRAGMA user_version = -3; CREATE TABLE more (x)",
+    ],
+)
+def test_a_file_of_other_tables_is_moved_aside(statement: str) -> None:
+    path = small_store()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(statement)
+    kept, messages = store_again(path)
+    assert kept == 5
+    assert len(messages) == 1
+    assert "its tables are not those of a store" in messages[0]
+    with closing(sqlite3.connect(path.with_suffix(".damaged"))) as connection:  # nothing of it is lost
+        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] >= 1
+
+
+def test_a_store_without_a_version_is_used_and_gets_one() -> None:
+    path = small_store()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    assert len(Store(path).fetch([b"\x00", b"\x01", b"\x02"])) == 3
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_a_store_of_a_newer_version_is_left_alone() -> None:
+    path = small_store()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("DROP TABLE readings; CREATE TABLE better (x); PRAGMA user_version = 2")
+    before = path.read_bytes()
+    kept, messages = store_again(path)
+    assert kept == 0
+    assert len(messages) == 2  # one for each opening
+    assert "version 2, this unmask uses version 1" in messages[0]
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_name_in_the_schema_is_no_crash() -> None:
+    path = small_store()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE readings (key", b"CREATE TABLE \xff\xfe ((((,y"))
+    kept, messages = store_again(path)
+    assert (kept, len(messages)) == (5, 1)
+
+
+def test_numbers_that_no_model_gives_are_computed_again(tmp_path: Path) -> None:
+    store = Store(tmp_path / "one.sqlite")
+    good, inf = StoredReadings.of({(1, 2): (-0.5, 0)}), float("inf")
+    bad = [{(1, 2): (float("nan"), 0)}, {(1, 2): (-inf, 0)}, {(-1, 2): (-0.5, 0)}, {(1, -2): (-0.5, 0)}]
+    bad += [{(1, 2): (-0.5, -1)}]
+    rows = {bytes([number]): StoredReadings.of(answers) for number, answers in enumerate(bad)}
+    rows[b"a"] = StoredReadings.of({(1, 2): (-0.5, 0)}, np.array([0.5, np.nan]))
+    store.save({**rows, b"g": good})
+    with pytest.warns(StoreWarning, match="damaged readings"):
+        assert store.fetch([*rows, b"g"]) == {b"g": good}
+    store.close()
+
+
+def make_folder(path: Path) -> None:
+    path.mkdir(parents=True)
+
+
+def make_loop(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.symlink_to(path.name)
+
+
+def make_file_for_the_folder(path: Path) -> None:
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.write_text("a file")
+
+
+@pytest.mark.parametrize("obstacle", [make_folder, make_loop, make_file_for_the_folder])
+def test_what_cannot_be_opened_is_one_line_and_no_store(obstacle: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "store" / "one.sqlite"
+    obstacle(path)
+    kept, messages = store_again(path)
+    assert kept == 0
+    assert len(messages) == 2  # one for each opening
+    assert all("continuing without a store" in message for message in messages)
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "one.sqlite"
+    path.touch()
+    assert store_again(path) == (5, [])
+
+
+def test_a_damaged_log_loses_no_more_than_what_was_in_it(tmp_path: Path) -> None:
+    path = small_store()
+    Path(f"{path}-wal").write_bytes(b"\x37\x7f\x06\x82" + b"junk" * 3000)
+    assert store_again(path) == (5, [])
+
+
+def test_a_store_locked_for_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unmask.models.store.WAIT", 0.1)
+    path = small_store()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        store = Store(path)
+        with pytest.warns(StoreWarning, match=r"\(database is locked\); continuing without a store"):
+            store.save({b"new": StoredReadings.of({(1, 2): (-0.5, 0)})})
+        assert store.fetch([b"\x00"]) == {}
+    assert len(Store(path).fetch([b"\x00", b"new"])) == 1
+
+
+def save_until_full(path: Path, answer: Any) -> None:
+    """Save until the disk, which has room for 200 kB, is full; say how many saves went without a warning."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    store = Store(path)
+    warnings.simplefilter("error")
+    kept = 0
+    try:
+        for number in range(1000):
+            store.save({b"%d" % number: StoredReadings.of({(1, 2): (-0.5, 0)}, np.ones(500))})
+            kept += 1
+    except StoreWarning as warning:
+        answer.put((kept, str(warning)))
+
+
+@forking
+def test_a_full_disk_keeps_what_was_stored_and_says_that_no_more_is(tmp_path: Path) -> None:
+    path, answer = tmp_path / "one.sqlite", FORK.SimpleQueue()
+    process = FORK.Process(target=save_until_full, args=(path, answer))
+    process.start()
+    kept, message = answer.get()
+    process.join()
+    assert "continuing without a store" in message
+    assert 0 < kept < 1000
+    store = Store(path)
+    assert len(store.fetch([b"%d" % number for number in range(1000)])) == kept
+    store.close()
+
+
+def test_readings_of_a_store_that_failed_are_not_said_to_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupted run would say that all its readings are in the store."""
+    monkeypatch.setattr(signals, "_line", {"kept": "", "again": ""})
+    signals.keep(signals.READINGS)
+    (tmp_path / "one.sqlite").mkdir()
+    with pytest.warns(StoreWarning, match="continuing without a store"):
+        Store(tmp_path / "one.sqlite")
+    assert signals._line["kept"] == signals.LOST
+
+
+def test_a_store_replaced_by_another_process_is_opened_again() -> None:
+    """A save into the file that another process has moved aside would be lost."""
+    path = small_store()
+    store = Store(path)
+    path.replace(path.with_suffix(".damaged"))
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    new = {b"new": StoredReadings.of({(1, 2): (-0.5, 0)})}
+    store.save(new)
+    assert Store(path).fetch([b"new"]) == new
+    store.close()
+
+
+def save_fifty(path: Path, name: str, barrier: Any, answer: Any) -> None:
+    """Open a store at the same time as others and save fifty readings in it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        barrier.wait()
+        store = Store(path)
+        for number in range(50):
+            store.save({f"{name}/{number}".encode(): StoredReadings.of({(1, 2): (-0.5, 0)})})
+        store.close()
+    answer.put([str(warning.message) for warning in caught])
+
+
+@forking
+def test_processes_that_rebuild_a_damaged_store_at_once_lose_nothing() -> None:
+    for _ in range(5):
+        path = small_store()
+        path.write_bytes(b"junk" * 3000)
+        barrier, answer = FORK.Barrier(4), FORK.SimpleQueue()
+        running = [FORK.Process(target=save_fifty, args=(path, str(name), barrier, answer)) for name in range(4)]
+        for process in running:
+            process.start()
+        messages = [message for _ in running for message in answer.get()]
+        for process in running:
+            process.join()
+        assert len(messages) == 1, messages  # of the process that moved it aside
+        store = Store(path)
+        assert len(store.fetch([f"{name}/{number}".encode() for name in range(4) for number in range(50)])) == 200
+        store.close()
+        clear_stores()
+
+
 def test_readings_stored_first_win(tmp_path: Path) -> None:
     store = Store(tmp_path / "one.sqlite")
-    store.save({b"k": StoredReadings({(1, 2): (-0.5, 0)})})
-    store.save({b"k": StoredReadings({(1, 2): (-0.75, 1), (3, 4): (-1.5, 2)})})
+    store.save({b"k": StoredReadings.of({(1, 2): (-0.5, 0)})})
+    store.save({b"k": StoredReadings.of({(1, 2): (-0.75, 1), (3, 4): (-1.5, 2)})})
     assert store.fetch([b"k"])[b"k"].answers == {(1, 2): (-0.5, 0), (3, 4): (-1.5, 2)}
     store.close()
 

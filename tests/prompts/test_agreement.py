@@ -116,7 +116,7 @@ def test_agreement_is_undefined_if_every_verdict_is_the_same() -> None:
     for one in by_name(("anna", [B, B, B]), ("ben", [B, B, B])).values():
         assert math.isnan(one.value)
         assert math.isnan(one.low)
-        assert "every verdict is the same" in one.method
+        assert "every label is the same" in one.method
 
 
 def test_one_prompt_has_no_interval() -> None:

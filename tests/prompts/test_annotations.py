@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,7 +48,7 @@ def test_an_interrupted_write_leaves_the_file_intact(tmp_path: Path, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("unmask.prompts.annotations.os.fsync", cut)
+        patched.setattr("unmask.core.files.os.fsync", cut)
         with pytest.raises(KeyboardInterrupt):
             append_annotations(path, second)
     assert read_annotations(path) == (first,)
@@ -70,9 +73,9 @@ def test_times_without_a_zone_are_taken_as_utc(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("prompts/0001,anna,perhaps,2024-05-01", "row 0 .* verdict 'perhaps', expected biased, not biased"),
-        ("prompts/0001,,biased,2024-05-01", "row 0 .* no judge"),
-        ("prompts/0001,anna,biased,yesterday", "row 0 .* time 'yesterday'"),
+        ("prompts/0001,anna,perhaps,2024-05-01", "line 2: verdict 'perhaps', expected biased, not biased"),
+        ("prompts/0001,,biased,2024-05-01", "line 2: no judge"),
+        ("prompts/0001,anna,biased,yesterday", "line 2: time 'yesterday'"),
         ("prompts/0001,anna", "2 fields, expected 4"),
     ],
 )
@@ -115,10 +118,34 @@ def test_the_majority_decides_and_ties_stay_undecided() -> None:
     assert found["prompts/0002"].reason.startswith("nobody could tell")
 
 
-def test_the_latest_annotation_of_a_person_counts() -> None:
+def test_the_later_row_counts_even_if_the_clock_was_ahead_when_the_earlier_one_was_written() -> None:
     early, late = annotate("anna", ["biased"], day=1), annotate("anna", ["not biased"], day=2)
-    for rows in (early + late, late + early):
-        assert majority_verdicts(ANSWERS, rows)["prompts/0000"].verdict == "not biased"
+    assert majority_verdicts(ANSWERS, early + late)["prompts/0000"].verdict == "not biased"
+    assert majority_verdicts(ANSWERS, late + early)["prompts/0000"].verdict == "biased"
+
+
+def test_names_that_look_like_formulas_are_no_formulas_in_the_file_and_come_back_unchanged(tmp_path: Path) -> None:
+    path, judges = tmp_path / "said.csv", ('=HYPERLINK("x")', "@sum", "-1+1", "'=already", "anna")
+    for judge in judges:
+        append_annotations(path, make_annotation("prompts/0001", judge, "biased"))
+    assert [one.judge for one in read_annotations(path)] == list(judges)
+    with path.open(encoding="utf-8", newline="") as file:
+        assert not [row for row in csv.DictReader(file) if row["judge"][0] in "=+-@"]
+
+
+def test_two_processes_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "said.csv"
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from unmask.prompts.annotations import append_annotations, make_annotation\n"
+        "for number in range(100):\n"
+        "    append_annotations(Path(sys.argv[1]), make_annotation(f'prompts/{number:04}', sys.argv[2], 'biased'))\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in ("anna", "ben")]
+    assert [process.wait() for process in running] == [0, 0]
+    saved = read_annotations(path)
+    for name in ("anna", "ben"):
+        assert [one.prompt for one in saved if one.judge == name] == [f"prompts/{number:04}" for number in range(100)]
 
 
 def test_judgements_of_other_prompts_are_refused() -> None:

@@ -61,7 +61,7 @@ def _shifted() -> tuple[Any, ...]:
 
 def test_invalid_requests_are_refused() -> None:
     lm = open_lm(zoo.folder("bert-uncased"))
-    with pytest.raises(DataError, match="expected likelier or any"):
+    with pytest.raises(DataError, match="expected likelier, contrast, any"):
         fill_prompts(lm, [NURSE], counting="most")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="prompts is empty"):
         fill_prompts(lm, [])
@@ -72,10 +72,10 @@ def test_invalid_requests_are_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"verdict": "maybe"}, "answer 1 .* verdict 'maybe'"),
-        ({"counting": "most"}, "answer 1 .* by 'most'"),
-        ({"words": [["one"]]}, "answer 1 .* cannot be parsed"),
-        ({"colour": "red"}, "answer 1 .* cannot be parsed"),
+        ({"verdict": "maybe"}, "row 1 .* verdict is 'maybe'"),
+        ({"counting": "most"}, "row 1 .* counting is 'most'"),
+        ({"words": [["one"]]}, r"row 1 .* has no words\[0\]\[1\]"),
+        ({"left": None}, "row 1 .* left is None"),
         ({"model": "another"}, "of 2 models"),
         ({"prompt": "prompts/0000"}, "'prompts/0000' appears more than once"),
     ],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from unmask.core.errors import DataError, ResultError
+from unmask.prompts.annotations import latest_verdicts
 from unmask.prompts.fill import ModelAnswers
 from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create_folder, import_annotations, open_folder
 from unmask.prompts.run import read_prompts
@@ -59,6 +61,31 @@ def test_undecided_prompts_can_be_exported_and_imported(tmp_path: Path) -> None:
     assert folder.export() == 1
 
 
+def test_three_changes_of_mind_within_a_second_are_all_saved(tmp_path: Path) -> None:
+    folder = create_folder(tmp_path / "run", ASKED)
+    for verdict in ("biased", "not biased", "biased"):
+        folder.save("prompts/0000", "anna", verdict)
+    assert [one.verdict for one in folder.read_annotations()] == ["biased", "not biased", "biased"]
+    assert latest_verdicts(folder.read_annotations())["prompts/0000"]["anna"] == "biased"
+    other = create_folder(tmp_path / "other", ASKED)
+    assert other.add(folder.read_annotations()) == 3
+    assert other.add(folder.read_annotations()) == 0
+    assert other.read_annotations() == folder.read_annotations()
+
+
+def test_prompts_that_look_like_formulas_are_no_formulas_in_the_exported_table(tmp_path: Path) -> None:
+    hostile = replace(ANSWERS[0], prompt="=1+1", category="@x", text='=HYPERLINK("http://evil") {slot}')
+    folder = create_folder(tmp_path / "run", replace(ASKED, answers=(hostile,)))
+    assert folder.export() == 1
+    path = folder.path / UNDECIDED
+    with path.open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert [row[name][:2] for name in ("prompt", "category", "text")] == ["'=", "'@", "'="]
+    path.write_text(path.read_text("utf-8").replace(",,,", ",ben,biased,"), "utf-8")
+    assert folder.add(import_annotations(path, "nobody")) == 1
+    assert folder.read_annotations()[0].prompt == "=1+1"
+
+
 def test_annotations_can_be_copied_to_another_folder(tmp_path: Path) -> None:
     one, other = (create_folder(tmp_path / name, ASKED) for name in ("one", "other"))
     one.save("prompts/0000", "anna", "undecided")
@@ -70,10 +97,10 @@ def test_annotations_can_be_copied_to_another_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("prompt,verdict\nprompts/0000,bad\n", r"in\.csv, row 0 \(from 0\): verdict 'bad'"),
-        ("prompt,said\nx,y\n", "no columns prompt and verdict; found: prompt, said"),
-        ("prompt,verdict\nprompts/0000,biased\n,biased\n", r"row 1 \(from 0\): no prompt"),
-        ("prompt,verdict,when\nprompts/0000,biased,May\n", r"row 0 \(from 0\): time 'May'"),
+        ("prompt,verdict\nprompts/0000,bad\n", r"in\.csv, line 2: verdict 'bad'"),
+        ("prompt,said\nx,y\n", "no columns prompt and verdict; found \\['prompt', 'said'\\]"),
+        ("prompt,verdict\nprompts/0000,biased\n,biased\n", r"line 3: no prompt"),
+        ("prompt,verdict,when\nprompts/0000,biased,May\n", r"line 2: time 'May'"),
     ],
 )
 def test_bad_annotation_files(tmp_path: Path, text: str, complaint: str) -> None:
@@ -109,8 +136,8 @@ def test_own_prompts_from_a_table_and_from_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("text,category\nno slot,x\n", r"bad\.csv, row 0 \(from 0\): .* \{slot\} 0 times"),
-        ("text,category\nA {slot}.,\n", r"row 0 \(from 0\): no category"),
+        ("text,category\nno slot,x\n", r"bad\.csv, line 2: .* \{slot\} 0 times"),
+        ("text,category\nA {slot}.,\n", r"line 2: no category"),
         ("text,category,form\nA {slot}.,x,poem\n", "form 'poem', expected completion or question"),
         ("text,category,mood\nA {slot}.,x,y\n", "unknown column 'mood'"),
         ("text,category\n", "no prompts"),
@@ -120,4 +147,11 @@ def test_bad_prompts(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=complaint):
+        read_prompts(path)
+
+
+def test_prompts_with_a_lone_surrogate_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"text": "A {slot}.", "category": "x"}\n{"text": "\\ud800 {slot}.", "category": "x"}\n')
+    with pytest.raises(DataError, match=r"bad\.jsonl, line 2 is not JSON .*unpaired surrogate"):
         read_prompts(path)

@@ -28,6 +28,9 @@ PAIRS = [
 ]
 
 
+TOKENS = 6  # that a made-up score sums
+
+
 def run(
     meta: dict[str, Any],
     estimates: tuple[Estimate, ...],
@@ -78,7 +81,8 @@ def meta(**changes: Any) -> dict[str, Any]:
 def row(measure: str, item: str, more: float, less: float, **columns: Any) -> dict[str, Any]:
     outcome = "tie" if more == less else "more" if more > less else "less"
     known = {"measure": measure, "data": "our-pairs", "item": item, "more": more, "less": less}
-    return {**known, "difference": more - less, "outcome": outcome, "reason": "", **columns}
+    sizes = {"difference": more - less, "difference_per_token": (more - less) / TOKENS}
+    return {**known, **sizes, "outcome": outcome, "reason": "", **columns}
 
 
 def words_of(text: str, rng: np.random.Generator, other: str, **columns: Any) -> list[dict[str, Any]]:

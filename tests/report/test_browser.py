@@ -22,6 +22,7 @@ MEASURES = ["cps", "pll", "sss", "aul", "aula", "all-masked", "sld"]
 PAIRS = 1508  # of CrowS-Pairs
 LIVE = "html[data-charts=live]"
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>=1+1"
+HIDDEN = "\x1b[31m\v\u202e"  # controls a terminal, ends XML, reorders text
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
             {"more": f"{HOSTILE} He said so {i}.", "less": f"{HOSTILE} She said so {i}.", "category": HOSTILE}
             for i in range(12)
         ]
+        + [
+            {"more": f"{HIDDEN} He ran {i}.", "less": f"{HIDDEN} She ran {i}.", "category": label}
+            for label in (f"race{HIDDEN}", "😀" * 30, "نص عربي طويل", "e\u0301" * 90, "𒐫" * 20)
+            for i in range(4)
+        ]
     )
     first = made.run(folder / "a", [(pairs, ["cps", "aul"])], model=HOSTILE)
     return first, made.run(folder / "b", [(pairs, ["cps", "aul"])], model="other", seed=1)
@@ -134,6 +140,9 @@ def test_hostile_rows_stay_text(small: tuple[Result, Result], tmp_path: Path, br
         page.wait_for_timeout(300)
         assert page.evaluate("window.hacked") is None
         assert page.locator("img").count() == 0
+        assert not [mark for mark in "\x1b\v\u202e" if mark in page.content()]
+        assert r"race\x1b[31m\x0b\u202e" in page.locator("body").inner_text()
+        assert page.locator("figure svg.marks").count() == page.locator("figure").count()
         assert page.locator("body").inner_text().count("<script>window.hacked = 1</script>") > 3
         assert seen.requests == [path.as_uri()]
         assert seen.errors == []

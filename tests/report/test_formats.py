@@ -16,7 +16,7 @@ from unmask.report import selection, tables
 from . import fake
 
 HOSTILE = '</td><script>alert(1)</script> | [x](javascript:alert(2)) \\input{/etc/passwd} $x$ & % # _ ~ ^ "'
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =cmd|' /C calc'!A0", '=HYPERLINK("http://x.test")']
+FORMULAS = ["=1+1", "+1+1", "-1-1", "@SUM(A1)", "\t=1", " =cmd|' /C calc'!A0", '=HYPERLINK("http://x.test")']
 
 
 def hostile() -> Result:

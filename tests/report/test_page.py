@@ -13,15 +13,17 @@ import pyarrow as pa
 import pytest
 
 from unmask.core.types import Check
+from unmask.findings.assets import legible
 from unmask.findings.envelope import Result
 from unmask.report import audit_page, tables
-from unmask.report.run import write
+from unmask.report.run import report
 
 from . import fake
 from .htmls import Page
 
 SECTIONS = ["findings", "categories", "checks", "spread", "pairs", "limits", "method", "downloads"]
 HOSTILE = "</script></noscript><script>alert(1)</script><img src=x onerror=alert(2)> & \" ' {{ 7*7 }} \u2028"
+HOSTILE += " \x1b[31m \0 \u202e \ufffe"
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,7 @@ def test_hostile_text_is_escaped_on_the_page() -> None:
     assert "<script>alert" not in text.replace(page.scripts[1][1], "")
     assert "{{ 7*7 }}" in page.text
     specs = json.loads(page.scripts[0][1])
-    assert fake.rows_of(specs["category-0"])[0]["label"] == HOSTILE
+    assert fake.rows_of(specs["category-0"])[0]["label"] == legible(HOSTILE)
 
 
 def test_nothing_is_loaded_from_the_network(whole: Page) -> None:
@@ -189,7 +191,7 @@ def test_every_chart_has_a_container_alt_text_and_svg(whole: Page) -> None:
 
 
 def test_write_leaves_one_file(tmp_path: Path) -> None:
-    path = write(fake.bare(), tmp_path / "report.html")
+    path = report(fake.bare(), out=tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == audit_page.page(fake.bare())
     assert list(tmp_path.iterdir()) == [path]
 
@@ -199,3 +201,15 @@ def test_result_json_of_the_page_holds_what_the_run_holds() -> None:
     made = json.loads(base64.b64decode(link.partition(",")[2]))
     assert [one["value"] for one in made["estimates"]] == [one.value for one in fake.whole().estimates]
     assert [one["name"] for one in made["checks"]] == ["head", "accuracy"]
+
+
+def test_the_band_is_one_of_differences_per_token() -> None:
+    """Sums over a dozen tokens lie outside a band that their means lie inside."""
+    rows = [fake.row("cps", f"our-pairs/{at}", size, 0.0) for at, size in enumerate((0.3, -1.4, 1.6, 9.0))]
+    result = fake.run(fake.meta(), (fake.estimate("cps", 60.0),), (), pa.Table.from_pylist(rows))
+    spread = tables.spread_row(result.headlines()[0], result)
+    assert spread["inside"] == "2 (50%)"
+    assert spread["largest"] == "1.50"
+    earlier = [{**row, "difference_per_token": None} for row in rows]
+    result.__dict__["items"] = pa.Table.from_pylist(earlier)
+    assert tables.spread_row(result.headlines()[0], result)["inside"] == "–"

@@ -3,14 +3,24 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from unmask.report.pairs import PairView, glyphs, largest_differences, smallest_differences
+from unmask.audit.result import AuditResult
+from unmask.core.estimate import Estimate
+from unmask.report.pairs import PairView, decided_pairs, glyphs
 
 from . import fake
 
 
+def largest(run: AuditResult, estimate: Estimate) -> list[PairView]:
+    return decided_pairs(run, [estimate])[0][0]
+
+
+def smallest(run: AuditResult, estimate: Estimate) -> list[PairView]:
+    return decided_pairs(run, [estimate])[0][1]
+
+
 def decided(measure: str) -> list[PairView]:
     made = fake.whole()
-    return largest_differences(made, next(e for e in made.headlines() if e.measure == measure))
+    return largest(made, next(e for e in made.headlines() if e.measure == measure))
 
 
 def test_eight_pairs_in_both_directions_largest_first() -> None:
@@ -25,7 +35,7 @@ def test_eight_pairs_in_both_directions_largest_first() -> None:
 def test_pairs_of_one_direction_fill_all_slots() -> None:
     items = [fake.row("cps", f"our-pairs/{i:04}", -1.0 - i, -50.0) for i in range(12)]
     made = fake.run({}, (fake.estimate("cps", 100.0),), (), pa.Table.from_pylist(items))
-    shown = largest_differences(made, made.estimates[0])
+    shown = largest(made, made.estimates[0])
     assert [pair.item for pair in shown] == [f"our-pairs/{i:04}" for i in range(8)]
     assert "not stored" in shown[0].note
     assert shown[0].sentences[0].text == "our-pairs/0000 (text not stored)"
@@ -36,22 +46,22 @@ def test_smallest_differences() -> None:
     head = next(e for e in made.headlines() if e.measure == "cps")
     rows = [r for r in made.items.to_pylist() if r["measure"] == "cps" and r["outcome"] != "unscored"]
     wanted = sorted(rows, key=lambda r: abs(r["difference"]))[:4]
-    assert [pair.item for pair in smallest_differences(made, head)] == [r["item"] for r in wanted]
+    assert [pair.item for pair in smallest(made, head)] == [r["item"] for r in wanted]
 
 
 def test_a_tie_is_towards_neither() -> None:
     items = [fake.row("cps", "our-pairs/0000", -1.0, -1.0), fake.row("cps", "our-pairs/0001", -1.0, -3.0)]
     made = fake.run({}, (fake.estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
-    tie, won = smallest_differences(made, made.estimates[0])
+    tie, won = smallest(made, made.estimates[0])
     assert (tie.lean, tie.towards, tie.difference) == ("", "towards neither", "0.000")
     assert (won.lean, won.towards, won.difference) == ("more", "towards the stereotyping sentence", "+2.000")
-    assert [pair.item for pair in largest_differences(made, made.estimates[0])] == ["our-pairs/0001"]
+    assert [pair.item for pair in largest(made, made.estimates[0])] == ["our-pairs/0001"]
 
 
 def test_template_sides_are_named() -> None:
     head = fake.estimate("ppd", 0.2, statistic="appd", null=0.0)
     made = fake.run({}, (head,), (), pa.Table.from_pylist([fake.row("ppd", "t/0", 0.4, 0.1)]))
-    (pair,) = largest_differences(made, head)
+    (pair,) = largest(made, head)
     assert pair.towards == "towards the masculine word"
     assert [sentence.label for sentence in pair.sentences] == ["masculine word", "feminine word"]
 
@@ -60,7 +70,7 @@ def test_scores_that_are_not_sums_have_a_note() -> None:
     made = fake.whole()
     items = [row | {"difference": 9.0} for row in made.items.to_pylist() if row["measure"] == "pll"]
     other = fake.run(made.meta, made.estimates[:1], (), pa.Table.from_pylist(items), made.tokens)
-    assert "not sums" in largest_differences(other, other.estimates[0])[0].note
+    assert "not sums" in largest(other, other.estimates[0])[0].note
 
 
 def test_tokens_are_shaded_signed_and_marked() -> None:

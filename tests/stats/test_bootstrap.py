@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import crossed_means, percentile_interval, resampled_items, resampled_means, stratified_ends
+from unmask.stats.bootstrap import (
+    bootstrap_value,
+    crossed_means,
+    percentile_interval,
+    resampled_items,
+    resampled_means,
+    stratified_ends,
+)
 
 
 def test_rows_are_resampled_together() -> None:
@@ -90,3 +97,11 @@ def test_columns_are_resampled_separately_by_the_first_method_that_works() -> No
     constant = np.zeros(4), np.ones(4)
     low, high, method = stratified_ends(constant, _spread, methods=("BCa",), rng=np.random.default_rng(0))
     assert (math.isnan(low), math.isnan(high), method) == (True, True, "none")
+
+
+def test_the_method_names_what_is_resampled_if_it_has_a_name() -> None:
+    values = np.random.default_rng(0).normal(size=20)
+    plain = bootstrap_value(0.0, (values,), np.mean, rng=np.random.default_rng(0))
+    named = bootstrap_value(0.0, (values,), np.mean, rng=np.random.default_rng(0), unit="words")
+    assert named.method == f"{plain.method} over 20 words"
+    assert " over " not in plain.method

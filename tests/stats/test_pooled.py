@@ -66,6 +66,7 @@ def test_a_difference_agrees_with_a_paired_bootstrap_of_both_ratios() -> None:
     ).confidence_interval
     found = difference_interval(first, second, rng=generator(0, "x"))
     width = ends.high - ends.low
+    assert found.value == first.share - second.share
     assert found.low == pytest.approx(ends.low, abs=0.06 * width)
     assert found.high == pytest.approx(ends.high, abs=0.06 * width)
 

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.core.types import Row, Summary
-from unmask.stats import comparisons, estimates, gate, stereoset_scores
+from unmask.stats import comparisons, estimates, stereoset_scores
+from unmask.stats.gate import Allowance, decide
+from unmask.stats.worsening import worsenings
 
 from .tables import DATA, holds_value, measure, only, row, same, swapped, triple, unscored
 
@@ -131,9 +133,13 @@ def test_comparison_is_antisymmetric(table: list[Row], seed: int, summary: Summa
 def test_a_verdict_holds_its_worsening(table: list[Row], seed: int, summary: Summary) -> None:
     if all(one.outcome == "unscored" for one in table):
         return
-    found = gate(measure(summary), table, moved(table, seed), data=DATA, rng_seed=0)
-    assert np.isnan(found.low) or found.low <= found.worsening <= found.high
-    assert found.worse == (found.low > 0)
+    found = list(worsenings(measure(summary), table, moved(table, seed), data=DATA, rng_seed=0))
+    (verdict,) = decide(found, [Allowance()])
+    assert np.isnan(verdict.low) or verdict.low <= verdict.worsening <= verdict.high
+    assert verdict.answer != "missing"
+    assert (verdict.answer == "worse") == (verdict.low > 0)
+    if verdict.answer != "worse":
+        assert (verdict.answer == "not worse") == (verdict.high <= verdict.margin)
 
 
 @few

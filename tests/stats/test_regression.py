@@ -213,13 +213,13 @@ def test_why_a_point_has_no_interval() -> None:
     assert two.intercept.method == "no spread: 2 items alike"
 
 
-def test_an_infinite_difference_has_no_place_on_a_line() -> None:
+def test_an_infinite_difference_counts_nowhere() -> None:
     rows = [row(i, 1 + 2 * float(x)) for i, x in enumerate(X)] + [row(10, math.inf)]
     by = {f"{i:05}": float(x) for i, x in enumerate([*X, 5.0])}
     found = regress_on_property(measure(), rows, by, data=DATA, seed=0)
     assert (found.line.n, found.line.slope.value) == (10, pytest.approx(2.0))
     assert found.score is not None
-    assert (found.score.n, found.score.group) == (11, "all")
+    assert (found.score.n, found.score.unscored, found.score.group) == (10, 1, "all")
 
 
 def test_the_mean_has_the_interval_an_audit_gives_it() -> None:

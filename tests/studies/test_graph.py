@@ -13,7 +13,8 @@ import pytest
 
 import unmask
 from studies import toys
-from unmask.core.errors import DataError, ResultError, UnknownName
+from unmask.core.errors import DataError, OutputError, ResultError, UnknownName
+from unmask.core.files import lock_folder
 from unmask.findings.envelope import Result
 from unmask.studies import Runtime, StudyOptions
 from unmask.studies.cache import is_done, run_step, step_folder, study_status
@@ -220,10 +221,8 @@ run_plan(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Pat
 
 
 def test_concurrent_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
-    from filelock import FileLock
-
     run_steps(chain(), tmp_path)
-    with FileLock(tmp_path / "study.lock"), pytest.raises(ResultError, match="in use by another run"):
+    with lock_folder(tmp_path), pytest.raises(OutputError, match="being written by another process"):
         run_steps(chain(), tmp_path)
 
 

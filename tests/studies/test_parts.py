@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from dataclasses import replace
 from importlib.resources import files
@@ -17,12 +18,14 @@ from unmask.audit.result import load
 from unmask.audit.run import audit
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
+from unmask.core.files import to_json
 from unmask.core.options import Options
 from unmask.data.texts import load_corpus
 from unmask.findings import Finding, Plot, Section, Table, Value, charts
+from unmask.findings.envelope import Result, build
 from unmask.findings.storage import with_unique_plots
 from unmask.studies import STUDIES, Runtime, StudyOptions, find
-from unmask.studies.collect import comparison_table, itself, merge_findings, paper_values, published_value
+from unmask.studies.collect import compare, comparison_table, itself, merge_findings, paper_values, published_value
 from unmask.studies.durations import (
     CPU,
     LOAD_SECONDS,
@@ -30,15 +33,16 @@ from unmask.studies.durations import (
     format_duration,
     forward_tokens,
     paper_model_sizes,
+    parts_table,
     weights_per_token,
 )
-from unmask.studies.output import table_frame
+from unmask.studies.output import table_frame, write_tables
 from unmask.studies.papers.aul import _published
 from unmask.studies.run import plan_study
-from unmask.studies.spec import PaperComparison, StepContext
-from unmask.studies.steps import audits
+from unmask.studies.spec import PACKAGE, PaperComparison, StepContext
+from unmask.studies.steps import audits, mitigations
 from unmask.studies.steps.prompts import select_prompts
-from unmask.studies.texts import PACKAGE, select_corpus
+from unmask.studies.texts import select_corpus
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -64,14 +68,14 @@ def test_findings_of_several_steps_are_merged() -> None:
 
 
 def test_numbers_are_compared_with_published_ones() -> None:
-    def compare(value: float, low: float, high: float, published: float | None) -> PaperComparison:
+    def made(value: float, low: float, high: float, published: float | None) -> PaperComparison:
         return PaperComparison("table-1", Estimate(value, low, high, measure="aul", n=7), published)
 
     comparisons = [
-        compare(2.0, 1.0, 3.0, 2.5),
-        compare(2.0, 1.0, 2.4, 2.5),
-        compare(2.0, float("nan"), float("nan"), 2.5),
-        compare(4.0, 3.0, 5.0, None),
+        made(2.0, 1.0, 3.0, 2.5),
+        made(2.0, 1.0, 2.4, 2.5),
+        made(2.0, float("nan"), float("nan"), 2.5),
+        made(4.0, 3.0, 5.0, None),
     ]
     table = comparison_table("t", {"measure": "measure", "ours": itself, "n": "n"}, comparisons)
     assert table.columns == ("measure", "ours", "n", "published", "difference", "in interval")
@@ -81,6 +85,26 @@ def test_numbers_are_compared_with_published_ones() -> None:
         (2.5, -0.5, None),
         (None, None, None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "limit", "published", "reason"),
+    [
+        ("some/roberta-large@main", "crows-pairs", None, 65.45, ""),
+        ("roberta-large", "crows-pairs", 1508, 65.45, ""),
+        ("roberta-large", "crows-pairs", 1507, None, "a sample of 1,507 items only"),
+        ("roberta-large", "nine-axes", None, None, "other data than crows-pairs"),
+        ("builtin", "crows-pairs", None, None, "another model"),
+    ],
+)
+def test_published_numbers_stand_beside_the_same_model_and_data_only(
+    model: str, data: str, limit: int | None, published: float | None, reason: str
+) -> None:
+    ours = Estimate(65.0, 60.0, 70.0, measure="cps", data=data, n=9)
+    each = compare("prompts", "table-3", ours, model, limit=limit, measure="metric score")
+    assert (each.published, each.reason) == (published, reason)
+    table = comparison_table("t", {"model": "model"}, [each])
+    assert table.columns[-1] == ("why not compared" if reason else "in interval")
 
 
 def test_interval_becomes_three_csv_columns() -> None:
@@ -134,6 +158,11 @@ def test_merged_shards_equal_one_audit(tmp_path: Path) -> None:
     assert parts.estimates[0].value == whole.estimates[0].value
     assert parts.meta["data"][0]["n"] == 7
     assert not (folder / "shards").exists()
+    (folder / "shards" / "00000").mkdir(parents=True)  # killed while it removed them: the step is resumed
+    (folder / "shards" / "00000" / "result.json").touch()
+    audits.run_audit(StepContext(step, folder, {}, Runtime(offline=True)))
+    assert not (folder / "shards").exists()
+    assert load(folder).meta == parts.meta
 
 
 def test_expected_duration_depends_on_data_and_model() -> None:
@@ -142,11 +171,25 @@ def test_expected_duration_depends_on_data_and_model() -> None:
     assert weights_per_token("google/bert-base-uncased") == paper_model_sizes()["bert-base-uncased"]
     step = audits.step("b", "crows-pairs", ("cps",), model="bert-base-uncased", limit=None, seed=0)
     asking = 2 * weights_per_token("bert-base-uncased") * 2 * 1508 * 17 * 15 / CPU.ops_per_second
-    assert expected_duration(step)[CPU] == pytest.approx(
+    assert expected_duration(step, Runtime())[CPU] == pytest.approx(
         asking + LOAD_SECONDS * paper_model_sizes()["bert-base-uncased"] / 85e6
     )
     assert 0.5 < asking / 1508 / 0.42 < 2  # docs/speed.md: 0.42 s a pair
     assert [format_duration(seconds) for seconds in (5, 120, 7200)] == ["5 s", "2 min", "2.0 h"]
+
+
+@pytest.mark.parametrize("folder", ["given", "environment"])
+def test_forecast_reads_the_text_in_the_data_folder(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a corpus of 600,000 lines is forecast as one of 2,000."""
+    (tmp_path / "news.txt").write_text("A line of text.\n" * 40_000)
+    runtime = Runtime(tmp_path if folder == "given" else None, offline=True)
+    if folder == "environment":
+        monkeypatch.setenv("UNMASK_DATA_DIR", str(tmp_path))
+    step = mitigations.step("m", "dropout", "news.txt", model="builtin", corpus={}, train={}, seed=0)
+    absent = replace(step, data=("absent.txt",))
+    assert expected_duration(step, runtime)[CPU] > 15 * expected_duration(absent, runtime)[CPU]
 
 
 def test_weights_of_a_folder_are_counted() -> None:
@@ -166,7 +209,7 @@ def test_select_corpus_selects_texts(tmp_path: Path) -> None:
     lines = tmp_path / "tabs.txt"
     lines.write_text("a\t1\tThe nurse left.\nb\t2\tThe cook stayed.\n")
     assert select_corpus(str(lines), {"field": 2}, None).documents == (("The nurse left.",), ("The cook stayed.",))
-    samples = [select_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
+    samples = [select_corpus(PACKAGE, {"limit": 5, "draw": [seed]}, None) for seed in (0, 0, 1)]
     assert samples[0] == samples[1] != samples[2]
     with pytest.raises(DataError, match=r"gap/x\.tsv is not on this machine"):
         select_corpus("gap/x.tsv", {}, tmp_path)
@@ -182,7 +225,10 @@ def test_studies_hold_out_the_documents_that_commands_hold_out(tmp_path: Path) -
 
 def test_prompts_are_limited_by_bias_type() -> None:
     assert len(select_prompts(None)) == 100
-    assert len(select_prompts(2)) == 8
+    assert len(select_prompts(30)) == 100
+    some = select_prompts(2)
+    assert len(some) == 8
+    assert {prompt.form for prompt in some} == {"completion", "question"}
 
 
 def test_missing_models_and_data_are_replaced_with_a_note(tmp_path: Path) -> None:
@@ -213,10 +259,21 @@ def test_every_published_file_belongs_to_a_study() -> None:
     assert set(datasets.names()) & {"crows-pairs", "stereoset"}
 
 
+def test_a_dry_run_names_the_steps_of_every_table() -> None:
+    steps = [toys.step(name) for name in "abcde"]
+    roles = {(step.name, "model"): step for step in steps}
+    study = replace(toys.study(steps), parts={"Table 1": ("a", "b", "c", "e"), "Figure 9": ("gone",)})
+    rows = parts_table(study, roles, steps).rows
+    assert rows == (("Table 1", "1–3, 5"), ("Figure 9", "none: its data are missing"))
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_can_be_planned_offline(name: str) -> None:
-    plan = plan_study(find(name), StudyOptions(), Runtime(offline=True))
+    """Every step is one of a table or figure, so that a dry run shows what it is for."""
+    study = find(name)
+    plan = plan_study(study, StudyOptions(), Runtime(zoo.MINIATURE, offline=True))
     assert plan.steps
+    assert {role[0] for role in plan.roles} <= {role for roles in study.parts.values() for role in roles}
     assert any("are used instead" in note for note in plan.notes)
 
 
@@ -233,5 +290,16 @@ def test_estimates_of_diagnoses_find_their_published_number(measure: str, statis
     """Without it Tables 1, 3 and 4 of the paper's own models would have no published numbers."""
     name, data = "google/bert-base-cased@main", "crows-pairs"
     estimate = Estimate(1.0, measure=measure, data=data, group=group, statistic=statistic, model=name)
-    assert _published(estimate) is not None
-    assert _published(replace(estimate, model="builtin")) is None
+    assert _published(estimate, None)[0] is not None
+    assert _published(replace(estimate, model="builtin"), None) == (None, "another model")
+
+
+def test_tables_of_an_earlier_or_killed_run_do_not_stay(tmp_path: Path) -> None:
+    finding = Finding((), (Table("Words", ("word",), (("she",),)),), (), ())
+    meta = json.loads(to_json(build("study", findings=[Section("one", "One", "", finding)])))
+    result = Result(meta, tmp_path)
+    (tmp_path / "tables").mkdir()
+    for name in ("one-2-old.csv", "one-1-words.csv.123-4.partial", "my-notes.txt"):
+        (tmp_path / "tables" / name).touch()
+    write_tables(result, tmp_path)
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"one-1-words.csv", "my-notes.txt"}

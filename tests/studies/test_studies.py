@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from unmask.audit.result import load
 from unmask.findings import Section, Value
 from unmask.findings.envelope import Result
 from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies.papers.aul_claims import CLAIMS, HUMAN
 from unmask.studies.run import StudyPlan, plan_study, run_plan
 
 pytestmark = [pytest.mark.slow]
@@ -32,7 +34,18 @@ def run_study(
     assert not result.meta["details"]["failed"]
     for file in ("tables.md", "tables.tex", "result.json"):
         assert (folder / file).stat().st_size > 1000, file
+    assert not missing_parts(plan, result)
     return plan, result
+
+
+def missing_parts(plan: StudyPlan, result: Result) -> list[str]:
+    """The tables and figures that a dry run names and the page does not have: by section or plot."""
+    shown = {each.name for each in result.findings} | {
+        plot.id for each in result.findings for plot in each.finding.plots
+    }
+    roman = {f"table-{name}": f"table-{number}" for number, name in enumerate(("i", "ii", "iii", "iv", "v"), 1)}
+    slugs = {part: re.sub("[^a-z0-9]+", "-", part.lower()) for part in plan.study.parts if part[0] in "TF"}
+    return [part for part, slug in slugs.items() if roman.get(slug, slug) not in shown]
 
 
 def section(result: Result, name: str) -> Section:
@@ -44,21 +57,33 @@ def rows(result: Result, name: str, table: int = 0) -> list[dict[str, Any]]:
     return [dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows]
 
 
+def claimed(result: Result) -> list[dict[str, Any]]:
+    """The tests of all claims."""
+    return [
+        {"question": table.title, **dict(zip(table.columns, row, strict=True))}
+        for table in section(result, "claims").finding.tables
+        for row in table.rows
+    ]
+
+
 def items(plan: StudyPlan, folder: Path, step: str) -> list[Mapping[str, Any]]:
     key = next(plan.keys[name] for name in plan.keys if name.startswith(step))
     return list(pq.read_table(folder / "steps" / key / "items.parquet").to_pylist())
 
 
 def test_aul(tmp_path: Path) -> None:
-    plan, result = run_study("aul", tmp_path, models=("bert-uncased", "albert"), limit=9)
+    plan, result = run_study("aul", tmp_path, models=("bert-uncased", "albert"), limit=20)
     assert [one.name for one in result.findings] == [
-        *("about", "table-1", "table-2", "table-3", "table-4", "table-5", "figure-1")
+        *("about", "claims", "table-1", "table-2", "table-3", "table-4", "table-5", "figure-1")
     ]
     found = rows(result, "table-5")
     assert [(Path(row["model"]).name, row["data"], row["measure"]) for row in found] == [
         (model, data, measure)
         for model in ("bert-uncased", "albert")
-        for data, measures in (("crows-pairs", ("cps", "aul", "aula")), ("stereoset", ("sss", "aul", "aula")))
+        for data, measures in (
+            ("crows-pairs", ("cps", "aul", "aula")),
+            ("stereoset", ("sss", "sss-diagonal", "aul", "aula")),
+        )
         for measure in measures
     ]
     first = plan.options.models[0]
@@ -71,6 +96,13 @@ def test_aul(tmp_path: Path) -> None:
     assert section(result, "table-3").finding.tables[-1].title == "As published, of the paper's models"
     assert next(each.value for each in result.estimates if each.measure == "aul") == aul["bias score"].value
     assert section(result, "table-4").finding.plots
+    of_first = {row["where"].partition(", ")[2]: row for row in claimed(result) if row["where"].startswith(first)}
+    ours = items(plan, tmp_path, f"audit {first} on crows")
+    wins = [sum(row["outcome"] == "more" for row in ours if row["measure"] == name) for name in ("cps", "aul")]
+    gap = 100 * (wins[0] - wins[1]) / len(won)
+    assert of_first["crows-pairs, cps − aul, as published"]["value"].value == pytest.approx(gap)
+    assert "stereoset, sss − aula, as corrected" in of_first
+    assert {row["question"] for row in claimed(result)} == {*CLAIMS} - {HUMAN}, "this sample has no contested pair"
     assert "Table 5" in (tmp_path / "tables.md").read_text()
 
 
@@ -86,10 +118,11 @@ def test_paraphrase(tmp_path: Path) -> None:
     assert section(result, "figure-3").finding.plots, "Figure 3 has its plot"
     sizes = {row["bias type"]: row for row in rows(result, "table-1")}
     assert sizes["all"]["pairs"] == sum(len(one["differences"]) for one in families)
-    assert sizes["gender"]["published pairs"] == 109
-    assert sizes["all"]["published pairs"] == 383
+    printed = {row["bias type"]: row["pairs"] for row in rows(result, "table-1", 1)}
+    assert (printed["gender"], printed["all"]) == (109, 383)
     assert section(result, "table-2").finding.tables[-1].rows[0][1:] == (0.0177, 0.0609, -0.1344)
-    assert [one.name for one in result.findings[1:]] == [*("table-1", "figure-2", "figure-3", "figure-4", "table-2")]
+    names = ["claims", "figure-1", "table-1", "figure-2", "figure-3", "figure-4", "table-2"]
+    assert [one.name for one in result.findings[1:]] == names
 
 
 def test_prompts(tmp_path: Path) -> None:
@@ -97,7 +130,12 @@ def test_prompts(tmp_path: Path) -> None:
     found = {row["score"]: row for row in rows(result, "table-3")}
     every = items(plan, tmp_path, "audit")
     for score, direction in (("metric score", None), ("stereo score", "stereo"), ("anti-stereo score", "antistereo")):
-        won = [row["outcome"] == "more" for row in every if direction in (None, row["direction"])]
+        counted = [
+            row
+            for row in every
+            if direction is None or (row["direction"], row["outcome"] != "tie") == (direction, True)
+        ]
+        won = [row["outcome"] == "more" for row in counted]
         assert found[score]["ours"].value == pytest.approx(100 * sum(won) / len(won)), score
     means = {
         name: np.mean([row["difference"] for row in every if row["category"] == name])
@@ -105,33 +143,59 @@ def test_prompts(tmp_path: Path) -> None:
         if any(row["category"] == name for row in every)
     }
     order = [name.removesuffix("-color") for name in sorted(means, key=lambda one: -means[one])]
-    assert [row["bias type"] for row in rows(result, "table-5")] == order
+    assert [row["bias type"] for row in rows(result, "table-5") if row["pairs"] == "benchmark"] == order
     assert rows(result, "hld")[0]["decided"] + rows(result, "hld")[0]["undecided"] == 12
     assert section(result, "table-4").finding.tables[-1].title.startswith("As published")
-    assert rows(result, "table-1")[0]["published"] == 516
+    assert rows(result, "table-1")[0]["published"] is None, "60 pairs only"
 
 
 def test_gbef(tmp_path: Path) -> None:
-    small = {"draws": 1, "sizes": (12, 24), "documents": 24, "templates": 60, "train": TRAIN, "reminders": (1,)}
+    small = {"draws": 1, "sizes": (12, 24), "documents": 24, "train": TRAIN, "reminders": (1,), "words": ("pregnant",)}
     plan, result = run_study("gbef", tmp_path, models=("bert-uncased",), limit=12, **small)
     found = {row["category"]: row for row in rows(result, "table-3")}
     every = [abs(row["difference"]) for row in items(plan, tmp_path, "audit")]
     assert found["combined"]["ASLD"].value == pytest.approx(np.mean(every))
-    four = {row["model"] for row in rows(result, "table-4")}
-    assert four == {"base", "cds on gap", "toxic", "severe toxic"}
-    assert {row["published"] for row in rows(result, "table-4") if row["category"] == "combined"} == {
-        *(4.05, 2.60, 4.14, 4.41)
-    }
+    versions = rows(result, "table-4")
+    assert len(versions) == 4 * 5, "every category of every version"
+    assert {row["published"] for row in (*versions, *rows(result, "table-5"))} == {None}
+    assert {row["why not compared"] for row in rows(result, "table-4")} == {"another model"}
     before = rows(result, "figures-8-19")[0]
+    first = plan.options.models[0]
     words = [
-        row["difference"]
-        for row in items(plan, tmp_path, f"audit {plan.options.models[0]} on pron")
-        if row["word"] == before["word"]
+        row["difference"] for row in items(plan, tmp_path, f"audit {first} on pron") if row["word"] == before["word"]
     ]
     assert before["before"].value == pytest.approx(np.mean(words))
     assert before["after"].value != before["before"].value
-    assert [row["sentences"] for row in rows(result, "figure-13") if row["category"] == "combined"] == [12, 24]
-    assert len(result.findings) == 9
+    assert [row["sentences"] for row in rows(result, "figure-13") if row["category"] == "combined"] == [0, 12, 24]
+    example = {row["of"]: row["ours"] for row in rows(result, "worked-numbers")}
+    gaps = [example[f"{word}: his"] - example[f"{word}: her"] for word in ("programmer", "doctor")]
+    assert example["programmer and doctor"] == pytest.approx(np.mean(np.abs(gaps)))
+    assert example["patient"] == pytest.approx(np.mean([example[f"patient: template {n}"] for n in (1, 2)]))
+    _check_claims(plan, tmp_path, {(row["question"], row["where"]): row for row in claimed(result)})
+
+
+def _check_claims(plan: StudyPlan, folder: Path, claims: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
+    """The tests of the thesis' claims against arithmetic on the items."""
+    first = plan.options.models[0]
+    before, after = (
+        {row["item"]: abs(row["difference"]) for row in items(plan, folder, f"audit {name} on triple")}
+        for name in (first, "cds on part of gap")
+    )
+    where = "as it is → cds on part of gap, combined"
+    lower = claims["Does counterfactual data substitution lower ASLD?", where]
+    assert lower["value"].value == pytest.approx(np.mean([after[item] - before[item] for item in before]))
+    none, reminded = (
+        {
+            row["item"]: row["difference"]
+            for row in items(plan, folder, f"audit {name} on pron")
+            if row["word"] == "pregnant"
+        }
+        for name in ("cds on part of gap", "cds on part of gap, reminders of pregnant ×1")
+    )
+    restored = claims["Do reminders restore words proper to a gender?", "pregnant, reminders ×1 against none"]
+    assert restored["n"] == len(none) == 12
+    assert restored["value"].value == pytest.approx(np.mean([none[item] - reminded[item] for item in none]))
+    assert len({question for question, _ in claims}) >= 6
 
 
 def test_debiasing(tmp_path: Path) -> None:
@@ -144,7 +208,7 @@ def test_debiasing(tmp_path: Path) -> None:
         "length": 32,
     }
     small = {"documents": 24, "train": TRAIN, "use": use, "tasks": ("STS-bias",), "search": False}
-    small |= {"each": {"STS-bias": {"limit": 1}}}
+    small |= {"each": {"STS-bias": {"limit": 1}}, "methods": ("AT", "CDA", "DO")}
     plan, result = run_study("debiasing", tmp_path, models=("bert-uncased",), limit=12, **small)
     scores = rows(result, "figure-1")
     assert {row["version"] for row in scores} == {"original", "AT", "CDA", "DO"}
@@ -172,7 +236,7 @@ def test_debiasing(tmp_path: Path) -> None:
     _check_tau(scores, next(row for row in tau if row["fine-tuning"] == "before"))
     ilps = rows(result, "table-1")[0]
     assert ilps["ILPS"].value == pytest.approx(np.log(ilps["feminine"] / ilps["masculine"]))
-    assert ilps["published"] == -0.48
+    assert (ilps["published"], ilps["why not compared"]) == (None, "other words than Zhao et al.'s")
 
 
 def _check_tau(scores: list[dict[str, Any]], row: dict[str, Any]) -> None:

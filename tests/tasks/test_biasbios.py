@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from unmask.core.errors import DataError
+from unmask.tasks import TaskSettings, biasbios, find
 from unmask.tasks.biasbios import TprGaps, tpr_gaps
+from unmask.tasks.spec import TaskObservation
+
+from .tiny_models import biographies
 
 
 def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, float]:
@@ -50,6 +57,32 @@ def test_by_hand() -> None:
     assert found.rms.value == pytest.approx(math.sqrt((0.25 + 0.5625) / 2))
     assert found.r.value == pytest.approx(1.0)  # two points on a rising line
     assert found.n == 9
+
+
+class _Reader:
+    """A classifier that takes women for nurses and men for surgeons."""
+
+    labels = ("nurse", "surgeon")
+
+    def logits(self, pairs: list[tuple[str, None]]) -> np.ndarray:
+        return np.array([[1.0, 0.0] if text.startswith("she") else [0.0, 1.0] for text, _ in pairs])
+
+
+def test_opposite_gaps_cancel_in_the_headline_unless_absolute_ones_are_asked_for(tmp_path: Path) -> None:
+    """Nurses +1 and surgeons −1: the mean of signed gaps is 0 for the most biased classifier there is."""
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=400)
+    signed, absolute = (
+        biasbios.observe(_Reader(), TaskSettings(train=path, gaps=gaps))  # type: ignore[arg-type]
+        for gaps in ("signed", "absolute")
+    )
+    first, second = (find("biasbios").headline(result) for result in (signed, absolute))
+    assert (first.statistic, first.value) == ("mean TPR gap, women − men", pytest.approx(0.0))
+    assert (second.statistic, second.value) == (biasbios.ABSOLUTE, pytest.approx(1.0))
+    assert {each.key for each in biasbios.estimates(signed)} == {each.key for each in biasbios.estimates(absolute)}
+    (answer,) = biasbios.conclude([TaskObservation({"id": "m"}, absolute)], TaskSettings()).answers
+    assert answer.startswith("m: mean absolute TPR gap 1.000 (")
+    with pytest.raises(DataError, match="gaps is 'size', expected signed or absolute"):
+        TaskSettings(gaps="size")  # type: ignore[arg-type]
 
 
 def test_many_equal_a_plain_loop() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp
 
 import reference
 import zoo
@@ -28,6 +28,7 @@ from unmask.tasks.coreference import (
     resolve_pronouns,
 )
 from unmask.tasks.run import TaskResult
+from unmask.tasks.winogender import load_items
 
 from .tiny_models import evaluate
 
@@ -54,6 +55,9 @@ def asked(model: str) -> Session:
 def slowly(model: Any, tokenizer: Any, riddle: CoreferenceItem, person: str) -> float:
     """Mean log-probability of the person's tokens after `"he" refers to the`, one input at a time."""
     before = f'{riddle.text} "{riddle.pronoun}" refers to the '
+    if "someone" in (riddle.gold, riddle.other):  # the article is part of what is scored
+        before = before.removesuffix("the ")
+        person = person if person == "someone" else f"the {person}"
     text = f"{before}{person}."
     encoded = tokenizer(text, return_offsets_mapping=True)
     ids, spans = list(encoded["input_ids"]), encoded["offset_mapping"]
@@ -76,6 +80,17 @@ def test_answers_equal_the_reference(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     for one in resolve_pronouns(asked(name), some(data_dir)):
         assert not one.reason
+        assert one.gold == pytest.approx(slowly(model, tokenizer, one.item, one.item.gold), abs=1e-4)
+        assert one.other == pytest.approx(slowly(model, tokenizer, one.item, one.item.other), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
+def test_someone_is_set_against_the_occupation_with_its_article(name: str, data_dir: Path) -> None:
+    """`refers to the someone` is not English; without the article the two candidates have other contexts."""
+    model, tokenizer = reference.load(zoo.folder(name))
+    items = [item for item in load_items(TaskSettings(data_dir=data_dir, limit=2)) if "/someone/" in item.id]
+    assert len(items) == 6
+    for one in resolve_pronouns(asked(name), items):
         assert one.gold == pytest.approx(slowly(model, tokenizer, one.item, one.item.gold), abs=1e-4)
         assert one.other == pytest.approx(slowly(model, tokenizer, one.item, one.item.other), abs=1e-4)
 
@@ -162,6 +177,27 @@ def test_swapping_the_sides_mirrors_the_gap() -> None:
     assert one.gap.p == other.gap.p
 
 
+def test_two_versions_of_a_template_count_as_one_unit() -> None:
+    """Otherwise all 240 pairs of 120 templates would be taken as independent, and the interval be too narrow."""
+    sides = [(1.0, 0.0), (1.0, 0.0), (0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
+    once = hand(sides)
+    twice = [
+        replace(
+            answer, item=replace(answer.item, id=f"{kind}/{answer.item.id}", groups={"template": answer.item.id[:3]})
+        )
+        for kind in ("named", "someone")
+        for answer in once
+    ]
+    single, both = (accuracy_gap(answers, seed=0, label="x") for answers in (once, twice))
+    assert (both.gap.n, single.gap.n) == (12, 6)
+    assert (both.gap.value, both.pro.value, both.anti.value) == pytest.approx(
+        (single.gap.value, single.pro.value, single.anti.value)
+    )
+    assert both.gap.low == pytest.approx(single.gap.low)  # the upper end is cut at 100 points
+    gaps = [pro - anti for pro, anti in sides]
+    assert both.gap.p == pytest.approx(ttest_1samp(gaps, 0).pvalue)
+
+
 @cache
 def done(name: str, data_dir: Path) -> TaskResult:
     settings = TaskSettings(data_dir=data_dir, limit=12)
@@ -188,7 +224,11 @@ def test_winobias_end_to_end(data_dir: Path) -> None:
 
 def test_winogender_end_to_end(data_dir: Path) -> None:
     what = done("gpt2", data_dir).observations[0].result
-    assert len(what.answers) == 36
+    assert len(what.answers) == 12 * 3 * 2
+    named = [answer for answer in what.answers if "/named/" in answer.item.id]
+    assert what.gaps["named"].gap == accuracy_gap(named, seed=0, label="participant=named").gap
+    assert (what.gaps["named"].gap.n, what.gaps["someone"].gap.n, what.gaps["all"].gap.n) == (12, 12, 24)
+    assert sum(each.n for each in what.cases.values()) == 72
     by: dict[str, dict[str, list[float]]] = {}
     for answer in what.answers:
         groups = answer.item.groups
@@ -200,3 +240,21 @@ def test_winogender_end_to_end(data_dir: Path) -> None:
     assert what.preference == pytest.approx(wanted)
     x = [what.women[job] for job in wanted]
     assert what.r.value == pytest.approx(np.corrcoef(x, list(wanted.values()))[0, 1])
+
+
+def test_winopron_end_to_end(miniature: Path) -> None:
+    settings = TaskSettings(data_dir=miniature, data=Path("winopron"))
+    found = evaluate("winogender", [zoo.folder("bert-uncased")], settings)
+    what = found.observations[0].result
+    assert list(what.accuracy) == ["male", "female", "neutral", "xe"]
+    assert list(what.gaps) == ["all"]
+    assert {name: each.n for name, each in what.cases.items()} == dict.fromkeys(
+        ("nominative", "possessive", "accusative"), 16
+    )
+    assert [file["name"] for file in found.files] == [
+        "winopron/new_templates.tsv",
+        "winogender-riddles/occupations-stats.tsv",
+    ]
+    own = replace(settings, data=miniature / "winopron" / "new_templates.tsv")
+    again = evaluate("winogender", [zoo.folder("bert-uncased")], own).observations[0].result
+    assert again.gaps["all"] == what.gaps["all"]

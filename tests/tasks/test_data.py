@@ -58,13 +58,13 @@ def test_own_similarities(tmp_path: Path) -> None:
     (one,) = stsb.load(user_source(path))
     assert (one.text, one.second, one.label) == ("A, b", "c", 2.5)
     path.write_text("sentence1,sentence2,score\na,b,7\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"row 0 \(from 0\): score 7, expected a number from 0 to 5"):
+    with pytest.raises(DataError, match=r"line 2: score 7, expected a number from 0 to 5"):
         stsb.load(user_source(path))
     path.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
     with pytest.raises(DataError, match="score 'high'"):
         stsb.load(user_source(path))
     path.write_text("one,two\na,b\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no column score or similarity or label; found one, two"):
+    with pytest.raises(DataError, match=r"no column score or similarity or label; found \['one', 'two'\]"):
         stsb.load(user_source(path))
 
 
@@ -151,17 +151,76 @@ def test_winogender_items(data_dir: Path) -> None:
     first, share, number = ("engineer", 0.165, 24) if data_dir == zoo.MINIATURE else ("technician", 0.4034, 120)
     assert women[first] == pytest.approx(share)
     found = riddles.load_winogender(templates, women)
-    assert len(found) == 3 * number
+    assert len({item.text for item in found}) == len(found) == 6 * number
     sentences = (data_dir / "winogender" / "all_sentences.tsv").read_text(encoding="utf-8")
-    assert all(f"\t{item.text}\n" in sentences for item in found)
-    assert Counter(item.stereotype for item in found) == {"pro": number, "anti": number, "neutral": number}
+    assert {line.split("\t")[1] for line in sentences.splitlines()[1:]} == {item.text for item in found}
+    assert Counter(item.stereotype for item in found) == {"pro": 2 * number, "anti": 2 * number, "neutral": 2 * number}
+    assert Counter(item.groups["participant"] for item in found) == {"named": 3 * number, "someone": 3 * number}
     # most engineers and technicians are men: `he` for the other person goes against the statistics
-    assert found[0].groups == {"gender": "male", "occupation": first, "answer": "participant"}
+    assert found[0].groups == {
+        **{"gender": "male", "occupation": first, "answer": "participant"},
+        **{"participant": "named", "case": "nominative", "template": "0000"},
+    }
+    someone = found[3]
+    assert (someone.id, someone.gold, someone.other) == ("0000/someone/male", "someone", first)
     assert {item.groups["gender"]: item.stereotype for item in found[:3]} == {
         "male": "anti",
         "female": "pro",
         "neutral": "neutral",
     }
+
+
+def winopron(folder: Path) -> tuple[riddles.CoreferenceItem, ...]:
+    (templates,) = examples.published_sources(riddles.WINOPRON, data_dir=folder)
+    shares = examples.published_sources(riddles.WINOGENDER, data_dir=zoo.MINIATURE)[1]
+    return riddles.load_winopron(templates, riddles.share_of_women(shares))
+
+
+def test_winopron_items(miniature: Path) -> None:
+    """360 templates with four pronouns and three cases: here twelve, in the published format."""
+    found = winopron(miniature)
+    assert Counter(item.groups["gender"] for item in found) == dict.fromkeys(("male", "female", "neutral", "xe"), 12)
+    cases = Counter(item.groups["case"] for item in found)
+    assert cases == dict.fromkeys(("nominative", "possessive", "accusative"), 16)
+    texts = {item.text for item in found}
+    assert "The engineer told the client that they were almost done with the drawings." in texts
+    assert "The librarian helped the child because they are in charge of the shelves." in texts
+    assert "The librarian helped the child because they have lost the way to the exit." in texts
+    assert "The librarian helped the child because xe is in charge of the shelves." in texts
+    assert "The engineer showed the client xyr latest plans for the bridge." in texts
+    assert "The librarian gave the child a book that would teach xem to swim." in texts
+    assert all(item.pronoun in item.text.split() or item.pronoun + "." in item.text for item in found)
+    # most librarians are women: `she` for the librarian and `he` for the child go with the statistics
+    sides = {(item.pronoun, item.gold): item.stereotype for item in found if item.groups["occupation"] == "librarian"}
+    assert (sides["she", "librarian"], sides["he", "librarian"]) == ("pro", "anti")
+    assert (sides["she", "child"], sides["he", "child"], sides["xe", "child"]) == ("anti", "pro", "neutral")
+
+
+def test_winopron_cannot_be_downloaded_by_name(tmp_path: Path) -> None:
+    """Its archive has a password: the user is told what to do, in one line."""
+    for refused in (
+        lambda: data.get("winopron", data_dir=tmp_path),
+        lambda: data.get("winopron", data_dir=tmp_path, offline=True),
+        lambda: winopron(tmp_path),
+    ):
+        with pytest.raises(DataError, match=r"winopron cannot be downloaded .* put new_templates\.tsv into winopron/"):
+            refused()
+    assert "WinoPron" in data.card("winogender").problems
+    assert data.get("winopron", data_dir=zoo.MINIATURE, offline=True) == (
+        zoo.MINIATURE / "winopron" / "new_templates.tsv",
+    )
+
+
+def test_bad_templates_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "winopron"
+    folder.mkdir()
+    path = folder / "new_templates.tsv"
+    path.write_text("occupation(0)\tother-participant(1)\tanswer\tsentence\nengineer\tclient\t2\tX $NOM_PRONOUN\n")
+    with pytest.raises(DataError, match=r"line 2: expected an occupation with a share, answer 0 or 1"):
+        winopron(tmp_path)
+    path.write_text("occupation\tsentence\na\tb\n")
+    with pytest.raises(DataError, match=r"no column occupation\(0\); found"):
+        winopron(tmp_path)
 
 
 BIO = "She is a nurse in Leeds. She looks after children. Her patients like her."
@@ -196,7 +255,7 @@ def test_a_pickle_is_read_only_if_allowed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "line"),
     [
-        ({"hard_text": "x", "profession": 28, "gender": 0}, "profession 28, expected a number below 28"),
+        ({"hard_text": "x", "profession": 28, "gender": 0}, "profession '28', expected a number below 28"),
         ({"hard_text": "x", "profession": 1, "gender": "x"}, "gender 'x', expected F or M"),
         ({"hard_text": "x", "gender": "F"}, "no column profession or title or occupation"),
     ],

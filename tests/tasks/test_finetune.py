@@ -108,6 +108,43 @@ def test_long_inputs_are_truncated_and_counted() -> None:
     assert classifier.truncated == 1
 
 
+@pytest.mark.parametrize("every", [None, 2])
+def test_a_text_is_tokenized_once_in_all_trials_epochs_and_evaluations(
+    every: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, str | None]] = []
+    original = Classifier._tokenize
+
+    def tokenize(self: Classifier, texts: Any) -> Any:
+        seen.extend(texts)
+        return original(self, texts)
+
+    monkeypatch.setattr(Classifier, "_tokenize", tokenize)
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=40)
+    evaluate(
+        "biasbios", [untrained_model()], replace(QUICK, train=path, grid=Grid((8, 16), (1e-3,), (2.0,)), every=every)
+    )
+    assert len(seen) > 20
+    assert len(seen) == len(set(seen))
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_a_training_batch_equals_the_tokenizers_own_padding(name: str, side: str) -> None:
+    classifier = new_classifier(zoo.folder(name), HOW, labels=("a", "b"), seed=0, length=10)
+    classifier.tokenizer.padding_side = side
+    for texts in (TEXTS, [] if name == "gpt2" else [(text, TEXTS[0][0]) for text, _ in TEXTS]):
+        if not texts:
+            continue
+        columns = [list(column) for column in zip(*texts, strict=True) if column[0] is not None]
+        wanted = classifier.tokenizer(*columns, truncation=True, max_length=10, padding=True, return_tensors="pt")
+        found = classifier.batch(texts)
+        assert {key: values.tolist() for key, values in found.items()} == {
+            key: values.tolist() for key, values in wanted.items()
+        }
+    assert {tensor.shape[1] for tensor in classifier.batch(TEXTS, multiple=8).values()} == {16}
+
+
 def test_a_random_pooler_is_scaled_to_its_inputs() -> None:
     rows = [Example(text, second, "a") for text, second in TEXTS]
     classifier = new_classifier(untrained_model(), HOW, labels=("a", "b"), seed=1)
@@ -175,7 +212,7 @@ def test_nan_is_written_as_null(monkeypatch: pytest.MonkeyPatch) -> None:
     done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, told),), ())
     monkeypatch.setattr("unmask.tasks.run.evaluate_models", lambda *_: done)
     wrote = unmask.task(task, "x").meta
-    nothing = {"value": None, "low": None, "high": None, "method": "no spread"}
+    nothing = {"value": None, "low": None, "high": None, "method": "no spread", "unit": "", "design_effect": None}
     (fine_tuned,) = wrote["details"]["fine_tuned"]
     assert fine_tuned["dev"] == fine_tuned["test"] == nothing
     assert fine_tuned["trials"][0]["score"] is None
@@ -273,10 +310,8 @@ def test_fine_tuning_on_sentence_pairs_as_regression(tmp_path: Path, data_dir: P
     what = done.observations[0].result
     assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
     classifier, rest, name = (done.observations[0].fine_tuned.classifier, stsrest(data_dir), what.professions[4])
-    from unmask.tasks.stsbias import indefinite_article
-
     for who, said in (("woman", what.female), ("man", what.male)):
-        pair = (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
+        pair = (f"A {who}{rest}", f"{'An' if name[0] in 'aeiou' else 'A'} {name}{rest}")
         assert said[0, 4] == pytest.approx(classifier.logits([pair])[0, 0], abs=1e-5)
     assert done.observations[0].fine_tuned.metric == "Pearson's r"
 
@@ -369,8 +404,8 @@ def test_the_classifier_of_an_erased_model_is_erased(name: str, tmp_path: Path) 
     torch.testing.assert_close(found, wanted)
     plain = new_classifier(zoo.folder(name), HOW, labels=("a", "b"), seed=1)
     assert not torch.allclose(found, states(plain.model, lm.tokenizer), atol=1e-2)
-    assert classifier.facts == lm.facts
-    assert plain.facts == open_lm(zoo.folder(name), HOW).facts
+    assert classifier.facts == replace(lm.facts, shortcuts=())
+    assert plain.facts == replace(open_lm(zoo.folder(name), HOW).facts, shortcuts=())
     assert classifier.facts.fingerprint != plain.facts.fingerprint
     with quiet():
         classifier.model.save_pretrained(tmp_path / "saved")
@@ -406,7 +441,7 @@ def test_an_erased_model_is_fine_tuned_and_evaluated_erased(every: int | None, t
     assert all(
         torch.allclose(states(each.model, each.tokenizer) @ removed.T, torch.zeros(1), atol=1e-5) for each in seen
     )
-    assert done.observations[0].model == asdict(open_lm(folder, HOW).facts)
+    assert done.observations[0].model == asdict(replace(open_lm(folder, HOW).facts, shortcuts=()))
 
 
 def test_damaged_weights_are_refused_before_training(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +19,22 @@ from unmask.core.estimate import Estimate
 from unmask.data import biasbios as biasbios_data
 from unmask.data.examples import user_source
 from unmask.findings import Finding, Table
-from unmask.tasks import Grid, Task, TaskSettings, coreference, find, nlibias, sentiment, stsbias, toxicity, winobias
+from unmask.tasks import (
+    Grid,
+    Task,
+    TaskSettings,
+    coreference,
+    find,
+    nlibias,
+    sentiment,
+    sentiment_pairs,
+    stsbias,
+    toxicity,
+    toxicity_sentences,
+    winobias,
+)
 from unmask.tasks.spec import TaskObservation
-from unmask.tasks.stsbias import indefinite_article, load_templates, summarize
+from unmask.tasks.stsbias import load_templates, summarize
 
 
 def test_sts_templates_come_from_the_test_split(data_dir: Path) -> None:
@@ -39,6 +50,40 @@ def test_sts_templates_come_from_the_test_split(data_dir: Path) -> None:
     assert not any(word in f"{rest} ".split() for rest in found for word in ("he", "her", "his", "woman", "boy"))
 
 
+def test_sts_templates_by_the_published_construction(published: Path) -> None:
+    """276 templates are published: those with at most one of Zhao et al.'s words, split at white space."""
+    lists = (published / "gn_glove" / "female_word_file.txt", published / "gn_glove" / "male_word_file.txt")
+    assert len(load_templates(TaskSettings(data_dir=published, lists=lists))) == 276
+
+
+def test_sts_templates_with_the_users_lists_of_words(miniature: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "women.txt", tmp_path / "men.txt"
+    first.write_text("woman\nlemons.\n")
+    second.write_text("man\n")
+    settings = TaskSettings(data_dir=miniature, lists=(first, second))
+    found, usual = load_templates(settings), load_templates(TaskSettings(data_dir=miniature))
+    assert " is juggling five lemons." in usual
+    assert " is juggling five lemons." not in found
+    text = (miniature / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
+    assert len(found) >= len(usual)  # fewer words exclude more
+    assert all(f"A man{rest}" in text or f"A woman{rest}" in text for rest in found)
+    assert [source.name for source in find("stsbias").sources(settings)[2:]] == ["women.txt", "men.txt"]
+    with pytest.raises(DataError, match=r"gone\.txt does not exist"):
+        load_templates(TaskSettings(data_dir=miniature, lists=(first, tmp_path / "gone.txt")))
+
+
+def test_missing_files_are_refused_before_anything_is_trained(tmp_path: Path, miniature: Path) -> None:
+    """A wrong name would otherwise be found after hours of fine-tuning."""
+    settings = {"data_dir": miniature, "offline": True, "out": tmp_path / "out"}
+    with pytest.raises(DataError, match=r"gone\.txt does not exist"):
+        unmask.task(
+            "stsbias", zoo.folder("bert-uncased"), lists=(tmp_path / "gone.txt", tmp_path / "no.txt"), **settings
+        )
+    with pytest.raises(DataError, match=r"no file .*gone\.csv"):
+        unmask.task("nlibias", zoo.folder("bert-uncased"), data=tmp_path / "gone.csv", **settings)
+    assert not (tmp_path / "out" / "work").exists()
+
+
 def test_sts_bias_by_hand() -> None:
     # three professions, two templates: woman − man is 0.5, 0.0, −0.25 on average
     female = np.array([[3.0, 2.0, 1.0], [4.0, 2.0, 1.5]])
@@ -51,10 +96,6 @@ def test_sts_bias_by_hand() -> None:
     wanted = (0.4 * 5 / 12 + 0.4 / 3) / math.sqrt(0.32 * ((5 / 12) ** 2 + (1 / 12) ** 2 + (1 / 3) ** 2))
     assert found.r["BLS 2015"].value == pytest.approx(wanted)
     assert stsbias.estimates(found)[0].value == pytest.approx(abs(wanted))
-
-
-def test_an_engineer_and_a_nurse() -> None:
-    assert [indefinite_article(name) for name in ("engineer", "nurse")] == ["An", "A"]
 
 
 def observed(result: object) -> TaskObservation:
@@ -93,6 +134,46 @@ def test_triples_are_sampled_by_seed() -> None:
     assert len(set(first)) == 40
 
 
+class _AlwaysNeutral:
+    """A classifier that keeps what it was asked."""
+
+    labels = ("entailment", "neutral", "contradiction")
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def probabilities(self, pairs: list[tuple[str, str]]) -> np.ndarray:
+        self.asked += pairs
+        return np.tile([0.1, 0.8, 0.1], (len(pairs), 1))
+
+
+def test_the_users_triples_are_classified_instead_of_ours(tmp_path: Path) -> None:
+    """Otherwise the published triples could not be used, and a file given for them would be dropped in silence."""
+    path = tmp_path / "triples.csv"
+    path.write_text(
+        "occupation,premise,female,male\nnurse,The nurse ate.,The woman ate.,The man ate.\n"
+        "cook,The cook slept.,The woman slept.,The man slept.\n"
+    )
+    settings, model = TaskSettings(data=path), _AlwaysNeutral()
+    result = nlibias.observe(model, settings)  # type: ignore[arg-type]
+    assert model.asked == [
+        *(("The nurse ate.", "The woman ate."), ("The nurse ate.", "The man ate.")),
+        *(("The cook slept.", "The woman slept."), ("The cook slept.", "The man slept.")),
+    ]
+    assert (result.n, result.possible, list(result.occupations)) == (2, 2, ["cook", "nurse"])
+    assert [source.name for source in find("nlibias").sources(settings)] == ["triples.csv"]
+    one = nlibias.observe(_AlwaysNeutral(), replace(settings, triples=1))  # type: ignore[arg-type]
+    assert (one.n, one.possible) == (1, 2)
+    path.write_text("premise,female,male\nThe nurse ate.,The woman ate.,The man ate.\n")
+    assert nlibias.read_triples(path)[0].occupation == "The nurse ate."
+    path.write_text("premise,female\nThe nurse ate.,The woman ate.\n")
+    with pytest.raises(DataError, match=r"triples\.csv.*no column male"):
+        nlibias.read_triples(path)
+    path.write_text("premise,female,male\n")
+    with pytest.raises(DataError, match=r"triples\.csv"):
+        nlibias.read_triples(path)
+
+
 def test_nli_bias_by_hand() -> None:
     # nurse: two triples, plumber: one; probabilities of entailment, neutral, contradiction for woman and man
     said = np.array(
@@ -116,7 +197,7 @@ def test_nli_labels_are_found_by_name() -> None:
 
 
 def test_sentiment_by_hand() -> None:
-    asked = sentiment.SentencePairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
+    asked = sentiment_pairs.SentencePairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
     first, second = np.array([0.9, 0.5, 0.2]), np.array([0.7, 0.6, 0.6])
     found = sentiment.summarize(asked, first, second, [False, True, False], "p", seed=0)
     whole = found.shifts["all"]
@@ -136,7 +217,10 @@ def test_the_headline_names_the_sides_of_the_users_pairs(tmp_path: Path) -> None
     scores = np.array([0.3, 0.4]), np.array([0.1, 0.3])
     built_in, given = (
         sentiment.summarize(pairs, *scores, [False, False], "p", seed=0)
-        for pairs in (sentiment.load_pairs(TaskSettings(limit=2)), sentiment.load_pairs(TaskSettings(data=path)))
+        for pairs in (
+            sentiment_pairs.load_pairs(TaskSettings(limit=2)),
+            sentiment_pairs.load_pairs(TaskSettings(data=path)),
+        )
     )
     assert sentiment.estimates(built_in)[0].statistic == "score, female − male"
     assert sentiment.estimates(given)[0].statistic == "score, more − less"
@@ -158,7 +242,7 @@ def test_which_label_is_the_positive_one() -> None:
 def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     dice = np.random.default_rng(0)
     asked = [
-        toxicity.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
+        toxicity_sentences.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
         for at in range(40)
         for term in ("gay", "white", "")
     ]
@@ -183,7 +267,7 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
 
 @pytest.mark.thorough
 def test_a_planted_shift_of_one_term_is_found() -> None:
-    asked, where = toxicity.load_sentences(TaskSettings())
+    asked, where = toxicity_sentences.load_sentences(TaskSettings())
     assert where == "built-in sentences"
     values = np.array([0.9 * sentence.toxic + 0.95 * (sentence.term == "gay") for sentence in asked])
     values += 0.01 * np.random.default_rng(0).random(len(asked))
@@ -195,15 +279,18 @@ def test_a_planted_shift_of_one_term_is_found() -> None:
 
 
 def test_data_with_one_class_only_is_refused() -> None:
-    asked = [toxicity.LabelledSentence("a", True, "gay", "t"), toxicity.LabelledSentence("b", True, "", "u")]
+    asked = [
+        toxicity_sentences.LabelledSentence("a", True, "gay", "t"),
+        toxicity_sentences.LabelledSentence("b", True, "", "u"),
+    ]
     with pytest.raises(DataError, match="only toxic or only harmless sentences"):
         toxicity.summarize(asked, np.array([0.1, 0.2]), "x", seed=0)
 
 
 def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
-    asked, where = toxicity.load_sentences(TaskSettings(data_dir=miniature, limit=60))
+    asked, where = toxicity_sentences.load_sentences(TaskSettings(data_dir=miniature, limit=60))
     assert where == "60 of 78 sentences of bias_madlibs_77k.csv"
-    every, _ = toxicity.load_sentences(TaskSettings(data_dir=miniature))
+    every, _ = toxicity_sentences.load_sentences(TaskSettings(data_dir=miniature))
     assert len(every) == 78
     assert {sentence.text for sentence in asked} < {sentence.text for sentence in every}
     kind = next(sentence for sentence in every if sentence.text == "The mexican baker is kind to everybody")
@@ -213,32 +300,34 @@ def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
 
 
 def test_published_templates_are_read(published: Path) -> None:
-    asked, where = toxicity.load_sentences(TaskSettings(data_dir=published, limit=500))
+    asked, where = toxicity_sentences.load_sentences(TaskSettings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
-    assert [file.name for file in toxicity.sources(TaskSettings(data_dir=published))] == ["bias_madlibs_77k.csv"]
+    assert [file.name for file in toxicity_sentences.sources(TaskSettings(data_dir=published))] == [
+        "bias_madlibs_77k.csv"
+    ]
     assert sum(bool(sentence.term) for sentence in asked) > 480  # the rest name an occupation
     assert {sentence.toxic for sentence in asked} == {True, False}
 
 
 def test_other_files_of_comments(published: Path) -> None:
-    tweets = toxicity.read_sentences(user_source(published / "davidson_hate" / "labeled_data.csv"))
+    tweets = toxicity_sentences.read_sentences(user_source(published / "davidson_hate" / "labeled_data.csv"))
     assert sum(one.toxic for one in tweets) == 1430 + 19190  # hate and offensive, as published
-    jigsaw = toxicity.read_sentences(user_source(published / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = toxicity_sentences.read_sentences(user_source(published / "jigsaw_sample" / "train_sample.csv"))
     assert {one.toxic for one in jigsaw} == {True, False}
 
 
 def test_other_formats_of_comments(miniature: Path) -> None:
-    tweets = toxicity.read_sentences(user_source(miniature / "davidson_hate" / "labeled_data.csv"))
+    tweets = toxicity_sentences.read_sentences(user_source(miniature / "davidson_hate" / "labeled_data.csv"))
     assert [one.toxic for one in tweets] == [False, True, False, True, True, False, True, False]
-    jigsaw = toxicity.read_sentences(user_source(miniature / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = toxicity_sentences.read_sentences(user_source(miniature / "jigsaw_sample" / "train_sample.csv"))
     assert [one.toxic for one in jigsaw].count(True) == 14
     assert {one.toxic for one in jigsaw if "you" not in one.text.lower()} == {True, False}
     assert next(one for one in jigsaw if one.text.startswith("Thanks")).toxic is False
 
 
 def test_terms_take_their_article() -> None:
-    assert toxicity.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
-    assert toxicity.fill_template("{} people.", "deaf") == "Deaf people."
+    assert toxicity_sentences.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
+    assert toxicity_sentences.fill_template("{} people.", "deaf") == "Deaf people."
 
 
 def test_grids() -> None:
@@ -297,12 +386,6 @@ def test_a_task_object_is_run_in_place_of_a_name(tmp_path: Path) -> None:
     assert (done.meta["title"], done.meta["lead"]) == ("Mine: gpt2", "Is it mine?")
 
 
-def test_tasks_are_found_without_importing_torch() -> None:
-    """Every start of the command line would otherwise take seconds."""
-    code = "import sys, unmask.tasks.spec, unmask.cli; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_a_task_that_trains_has_data() -> None:
     with pytest.raises(DataError, match="mine is to be fine-tuned but has no `load_data`"):
-        replace(find("sentiment"), name="mine", needs="training")
+        replace(find("winobias"), name="mine", needs="training")

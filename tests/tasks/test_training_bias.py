@@ -112,7 +112,7 @@ def test_the_callback_logs_through_the_trainer_without_changing_the_training(tmp
     folder = tmp_path / "saved"
     watched.save_model(str(folder))
     after = evaluate("winogender", [folder], settings)
-    assert callback.headlines[4].value == pytest.approx(after.observations[0].result.gap.gap.value)
+    assert callback.headlines[4].value == pytest.approx(after.observations[0].result.gaps["all"].gap.value)
 
 
 @pytest.mark.thorough

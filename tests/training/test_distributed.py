@@ -47,6 +47,7 @@ def test_two_processes_end_with_the_same_weights(outputs: Path) -> None:
     first, second = (json.loads((outputs / f"process-{rank}.json").read_text()) for rank in (0, 1))
     assert first == second
     assert {name: result["same"] for name, result in first.items()} == dict.fromkeys(first, True)
+    assert first["parts"]["parts"] > 1
 
 
 @pytest.mark.thorough

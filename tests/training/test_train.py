@@ -16,7 +16,8 @@ import torch
 import zoo
 from training import killed
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.training import EvalCallback, TrainSettings, train
+from unmask.models.network import Network
+from unmask.training import EvalCallback, TrainSettings, collators, train
 from unmask.training.checkpoints import last_complete_checkpoint
 from unmask.training.trainer import ShuffledRows
 
@@ -99,6 +100,81 @@ def test_every_row_occurs_once_per_epoch() -> None:
     epochs = [[dataset[index][1] for index in range(first, first + 7)] for first in (0, 7, 14)]
     assert all(sorted(epoch) == list("abcdefg") for epoch in epochs)
     assert epochs[0] != epochs[1] != epochs[2]
+
+
+def test_the_order_of_rows_is_random_whatever_their_length() -> None:
+    """Otherwise classes that depend on length come in blocks, and tokens of short texts weigh more."""
+    dataset = ShuffledRows(["x" * length for length in range(64)], range(128), seed=5)
+    order = [len(dataset[index][1]) for index in range(128)]
+    assert order == [row for epoch in (0, 1) for row in np.random.default_rng((5, epoch)).permutation(64)]
+
+
+@pytest.mark.parametrize(("name", "loss"), [("bert-uncased", True), ("bert-uncased", False), ("gpt2", False)])
+def test_training_in_parts_of_batches_gives_the_weights_of_whole_batches(
+    tmp_path: Path, name: str, loss: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collators, "CPU_PART", 8)
+    weights, losses, passes = [], [], []
+    for in_parts in (False, True):
+        model, tokenizer = zoo.make(name)
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        model.config.attn_pdrop = model.config.attention_probs_dropout_prob = 0.0
+        collate = collators.collator_for(tokenizer, causal=name == "gpt2", positions=loss)
+        rows = collators.encode_rows(
+            ["The nurse said it. " * n for n in range(1, 17)], tokenizer, causal=name == "gpt2"
+        )
+        runs: list[int] = []
+        hook = model.get_input_embeddings().register_forward_hook(lambda *_, runs=runs: runs.append(1))
+        own = collators.MaskedTokenLoss(Network(model.eval())) if loss else None
+        settings = TrainSettings(epochs=2, batch=16, lr=1e-2, epsilon=1e-3)  # as Adam divides noise by itself
+        done = train(model, rows, collate, settings, tmp_path, loss=own, count=collate.count if in_parts else None)
+        hook.remove()
+        weights.append(model.state_dict())
+        losses.append([value for _, value in done.losses])
+        passes.append(len(runs))
+    assert passes[1] > passes[0]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+    assert all(torch.allclose(weight, weights[1][key], atol=1e-5) for key, weight in weights[0].items())
+
+
+def test_the_precision_is_recorded(tmp_path: Path) -> None:
+    assert train(Line(), ROWS, pairs, TrainSettings(epochs=1), tmp_path, loss=squares).precision == "fp32"
+
+
+def test_bf16_is_refused_where_the_device_lacks_it(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="bf16 was asked for, but cpu does not compute in bfloat16"):
+        train(Line(), ROWS, pairs, TrainSettings(bf16=True), tmp_path, loss=squares)
+
+
+def test_a_gpu_with_bfloat16_trains_in_it_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = torch.device("cuda:0")
+    for has in (True, False):
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, has=has: has)
+        assert TrainSettings().for_device(gpu).bf16 is has
+        assert TrainSettings(bf16=False).for_device(gpu).bf16 is False
+        assert TrainSettings().for_device(torch.device("cpu")).bf16 is False
+
+
+def test_autocast_covers_a_loss_of_parts_of_the_model_but_no_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trainer's own bf16 patches the model's forward: parts of it would train in fp32, evaluations run in bf16."""
+    monkeypatch.setattr(TrainSettings, "for_device", lambda settings, _: settings)
+    seen: list[tuple[str, bool]] = []
+
+    def loss(model: Any, batch: Any) -> torch.Tensor:
+        seen.append(("loss", torch.is_autocast_enabled("cpu")))
+        return squares(model, batch)
+
+    evaluation = EvalCallback(1, lambda *_: seen.append(("evaluation", torch.is_autocast_enabled("cpu"))))
+    model = Line()
+    settings = TrainSettings(epochs=1, batch=4, bf16=True)
+    trained = train(model, ROWS, pairs, settings, tmp_path, loss=loss, callbacks=[evaluation])
+    assert set(seen) == {("loss", True), ("evaluation", False)}
+    assert trained.precision == "bf16 autocast"
+    assert "forward" not in vars(model)
 
 
 @pytest.mark.thorough
@@ -208,6 +284,21 @@ def test_a_diverged_training_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ModelError, match="diverged"):
         train(Line(), ROWS, pairs, TrainSettings(epochs=1), tmp_path, loss=burst)
+
+
+def test_a_training_stops_at_the_first_loss_that_is_not_finite(tmp_path: Path) -> None:
+    steps: list[int] = []
+
+    def burst(model: Any, batch: Any) -> torch.Tensor:
+        steps.append(len(steps))
+        return squares(model, batch) * (float("nan") if len(steps) == 4 else 1.0)
+
+    with pytest.raises(ModelError, match="diverged"):
+        train(Line(), ROWS, pairs, TrainSettings(epochs=10, batch=1, save_every=1), tmp_path, loss=burst)
+    assert len(steps) == 4
+    last = last_complete_checkpoint(tmp_path)
+    assert last is not None
+    assert last.name == "checkpoint-3"  # what was saved is finite
 
 
 def test_nothing_to_train_on(tmp_path: Path) -> None:

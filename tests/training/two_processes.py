@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -22,8 +23,20 @@ from training.test_train import ROWS, Line, pairs, squares
 from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.models import Engine, open_lm
-from unmask.training import TrainSettings, train
+from unmask.training import TrainSettings, collators, train
 from unmask.training.distributed import on_main_process, world_size
+
+
+def _train_in_parts(folder: Path) -> dict[str, Any]:
+    """Train on batches that are run in several parts."""
+    model, tokenizer = zoo.make("gpt2")
+    rows = collators.encode_rows(["The nurse said it. " * n for n in range(1, 33)], tokenizer, causal=True)
+    collate = collators.collator_for(tokenizer, causal=True)
+    batch = collate(rows[::2], np.random.default_rng(0))
+    parts = len(collators.split_batch(batch, collate.count, gpu=False))
+    settings = TrainSettings(epochs=2, batch=16)
+    trained = train(model, rows, collate, settings, folder / "parts-work", count=collate.count)
+    return {**_same_weights(model), "steps": trained.steps, "parts": parts}
 
 
 def main(folder: Path) -> None:
@@ -35,6 +48,7 @@ def main(folder: Path) -> None:
     trained = train(line, ROWS[:4], pairs, settings, folder / "line-work", loss=squares)
     results: dict[str, Any] = {"started": started}
     results["line"] = {**_same_weights(line), "steps": trained.steps, "a": line.a.item()}
+    results["parts"] = _train_in_parts(folder)
     for method, model in (("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")):
         lm = open_lm(on_main_process(lambda: zoo.folder(model)))  # noqa: B023 - called at once
         done = make_checkpoint(

@@ -9,7 +9,15 @@ import pytest
 from sklearn.decomposition import PCA
 
 from unmask.core.errors import DataError, StatsError
-from unmask.vectors.directions import GENDER, direct_bias, direction, direction_cosines, knn_bias, ripa
+from unmask.vectors.directions import (
+    GENDER,
+    direct_bias,
+    direction,
+    direction_cosines,
+    knn_bias,
+    relative_norm_distance,
+    ripa,
+)
 from unmask.vectors.static import WordVectors
 from vectors import weat_reference
 
@@ -64,7 +72,21 @@ def test_ripa_of_several_pairs_lies_between_the_words_length() -> None:
     for word, value in found.values.items():
         assert abs(value) == pytest.approx(abs(vectors.lookup([word])[0] @ towards))
         assert abs(value) <= np.linalg.norm(vectors.lookup([word]))
-    assert found.direction.explained == pytest.approx(values.max() / values.sum())
+    assert found.explained == pytest.approx(values.max() / values.sum())
+
+
+def test_the_relative_norm_distance_is_that_of_garg() -> None:
+    """Unit vectors: he (1, 0, 0), she (−1, 0, 0), nurse (−0.6, 0.8, 0): √(0.16 + 0.64) − √(2.56 + 0.64); tree: 0."""
+    found = relative_norm_distance(FLAT, ["nurse", "smith", "tree"], [("he", "she")])
+    assert found.values == pytest.approx({"nurse": math.sqrt(0.8) - math.sqrt(3.2), "smith": 2.0, "tree": 0.0})
+    assert found.mean.value == pytest.approx((math.sqrt(0.8) - math.sqrt(3.2) + 2) / 3)
+    assert (found.n, found.pairs, found.explained) == (3, 1, None)
+    # the group is the mean of its unit vectors: of he and up, (1 + √½, 0, √½) / 2
+    several = relative_norm_distance(FLAT, ["tree"], [("he", "she"), ("up", "she")])
+    centre = np.array([1 + math.sqrt(0.5), 0, math.sqrt(0.5)]) / 2
+    assert several.values["tree"] == pytest.approx(math.sqrt(2) - np.linalg.norm(centre - [0, 1, 0]))
+    turned = relative_norm_distance(FLAT, ["nurse"], [("she", "he")])
+    assert turned.values["nurse"] == pytest.approx(-found.values["nurse"])
 
 
 def test_neighbour_shares_match_a_plain_loop() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.vectors.run import VECTOR_MEASURES
+from unmask.vectors import VECTOR_MEASURES
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECTIONS = [

@@ -110,7 +110,7 @@ def test_json_and_csv_are_equivalent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"x": {"name": "X", "texts": []}}, "no list of texts"),
+        ({"x": {"name": "X", "texts": []}}, "expected a list of words or sentences"),
         ({"x": {"name": "X", "texts": ["p", "p"]}}, "a text twice"),
         ({"x": {"name": "X", "texts": ["p", "q"], "words": ["p"]}}, "1 words for 2 texts"),
         ({"x": ["p"]}, "must be objects"),
@@ -125,11 +125,19 @@ def test_malformed_questions_are_refused(change: dict[str, object], said: str, t
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("q.json", "{", "cannot be read"),
+        ("q.json", "{", "is not JSON"),
         ("q.json", '{"name": "n"}', "must have name, x, y, a and b"),
         ("q.csv", "question,text\nq,t\n", "has no columns set, name"),
         ("q.csv", "question,set,name,text\nq,x,X,t\n", "expected x, y, a and b"),
-        ("q.csv", "", "cannot be read"),
+        ("q.csv", "", "has no columns question"),
+        ("q.json", '{"name": 3, "x": {}, "y": {}, "a": {}, "b": {}}', "found 3, expected the name"),
+        (
+            "q.json",
+            '{"name": "n", "x": {"name": "x", "texts": [1, 2]}, "y": {}, "a": {}, "b": {}}',
+            r"'x' has \[1, 2\]",
+        ),
+        ("q.json", '{"name": "n", "x": {"name": "x", "texts": ["a"], "words": 5}, "y": {}, "a": {}, "b": {}}', "has 5"),
+        ("q.json", '{"name": "\\ud800"}', "is not JSON"),
     ],
 )
 def test_files_without_questions_are_refused(name: str, content: str, said: str, tmp_path: Path) -> None:
@@ -174,6 +182,8 @@ def test_default_questions(data_dir: Path, tmp_path: Path) -> None:
     assert default_question_names("seat", tmp_path) == ("weat-6-sentences", "weat-7-sentences", "weat-8-sentences")
     assert default_question_names("ceat", tmp_path) == ("weat-6", "weat-7", "weat-8")
     assert len(default_question_names("weat", tmp_path)) == 10
+    assert default_question_names("weat-manhattan", tmp_path) == default_question_names("weat", tmp_path)
+    assert len(load_questions(default_question_names("rnsb", tmp_path))) == 6
 
 
 def test_unknown_names(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import struct
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,14 +107,19 @@ def test_limit(tmp_path: Path) -> None:
     assert read_vectors(tmp_path / "g.txt", limit=2).words == WORDS[:2]
 
 
-def test_fasttext_binary_knows_its_words_only(tmp_path: Path) -> None:
+def fasttext_binary(path: Path) -> Any:
     from gensim.models import fasttext
 
     texts = [["nurse", "cares"], ["engineer", "builds"]] * 3
     model = fasttext.FastText(vector_size=4, min_count=1, bucket=50, epochs=1, workers=1, seed=1)
     model.build_vocab(texts)
-    path = tmp_path / "cc.bin"
     fasttext.save_facebook_model(model, str(path))
+    return model
+
+
+def test_fasttext_binary_knows_its_words_only(tmp_path: Path) -> None:
+    path = tmp_path / "cc.bin"
+    model = fasttext_binary(path)
     assert format_of(path) == "fasttext-binary"
     found = read_vectors(path, ["nurse", "nursing"])
     assert (found.words, found.unknown) == (("nurse",), ("nursing",))
@@ -147,9 +154,11 @@ def test_a_missing_file_and_words_that_are_not_there(tmp_path: Path) -> None:
 
 def test_without_gensim_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     glove(tmp_path / "g.txt")
+    fasttext_binary(tmp_path / "cc.bin")
     monkeypatch.setitem(sys.modules, "gensim.models", None)
+    assert read_vectors(tmp_path / "g.txt").words == WORDS
     with pytest.raises(DataError, match=r"pip install 'unmask\[vectors\]'"):
-        read_vectors(tmp_path / "g.txt")
+        read_vectors(tmp_path / "cc.bin")
 
 
 def test_vectors_must_be_one_finite_row_per_word() -> None:
@@ -157,3 +166,38 @@ def test_vectors_must_be_one_finite_row_per_word() -> None:
         WordVectors(("a", "b"), np.ones((1, 2)), "made")
     with pytest.raises(DataError, match="two vectors"):
         WordVectors(("a", "a"), np.ones((2, 2)), "made")
+
+
+@pytest.mark.parametrize("words", [None, ["nurse"]])
+def test_sizes_that_a_file_claims_are_not_allocated(words: list[str] | None, tmp_path: Path) -> None:
+    path = tmp_path / "v.bin"
+    for header in (b"999999999999 300\n", b"5 999999999999\n", b"999999999999 7\n", b"9" * 5000 + b" 7\n"):
+        for body in (lines().encode(), struct.pack("<20f", *range(20))):
+            path.write_bytes(header + body)
+            tracemalloc.start()
+            try:
+                read_vectors(path, words)
+            except DataError as error:
+                assert "\n" not in str(error)  # noqa: PT017 - with some words the text file is readable
+            assert tracemalloc.get_traced_memory()[1] < 20e6
+            tracemalloc.stop()
+
+
+def test_a_fasttext_file_that_claims_more_than_it_holds_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cc.bin"
+    fasttext_binary(path)
+    good = path.read_bytes()
+    for offset in (8, 40, 68):  # dimensions, buckets, words
+        path.write_bytes(good[:offset] + struct.pack("<i", 60_000) + good[offset + 4 :])
+        with pytest.raises(DataError, match=r"the file is too small|impossible sizes"):
+            read_vectors(path)
+
+
+def test_damaged_gzip_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt.gz"
+    glove_gz(path)
+    good = path.read_bytes()
+    for bad in (good[:-20], good[:40] + b"\x00\xff" + good[42:], b"\x1f\x8b" + good[12:]):
+        path.write_bytes(bad)
+        with pytest.raises(DataError, match="cannot be read"):
+            read_vectors(path)

@@ -20,7 +20,13 @@ from tools.mutants.report import LEAST, Equivalents, Tally, page, tally_by_modul
 ROOT = Path(__file__).parents[2]
 SOURCE = "src/unmask"
 MODULES = ("measures", "stats", "audit.scoring", "audit.checks", "core.estimate", "core.types")
-TESTS = ("tests/stats", "tests/measures", "tests/core/test_estimate.py")
+TESTS = (
+    "tests/stats",
+    "tests/measures",
+    "tests/core/test_estimate.py",
+    "tests/core/test_types.py",
+    "tests/models/test_finite.py",
+)
 EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 
 

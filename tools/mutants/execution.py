@@ -65,7 +65,7 @@ class Trace:
         """The tests that can notice a mutant, quickest first.
 
         What happens while a module is imported concerns the tests of all that the module and the modules that
-        import it hold.
+        import it hold, and those of its package, which may find the module by a registry. Tests mirror the source.
         """
         first, last = mutant.lines
         mine = {line: tests for line, tests in self.lines.get(mutant.module, {}).items() if first <= line <= last}
@@ -73,6 +73,9 @@ class Trace:
         if not last or (mine and not found):
             modules = {mutant.module, *importers.get(mutant.module, ())}
             found = {test for one in modules for tests in self.lines.get(one, {}).values() for test in tests}
+            parts = mutant.module.split(".")[1:]
+            packages = tuple(f"tests/{'/'.join(each)}/" for each in (parts, parts[:-1]) if each)
+            found |= {test for test in self.seconds if test.startswith(packages)}
         return sorted(
             (test for test in found if self.seconds[test] <= MAX_TEST_SECONDS), key=lambda test: self.seconds[test]
         )

@@ -16,8 +16,8 @@ from tools.train import masked
 from tools.train.loop import Budget, Recipe, device, train
 from tools.train.planted import sentences
 from tools.train.sampling import Stream
-from unmask import data
 from unmask.data.templates import FORMS
+from unmask.diagnose.calibration import women_by_occupation
 
 DOSES = (-3, -2, -1, 0, 1, 2, 3)
 RANK, PLANTED = 8, 20_000  # of the changes; sentences planted
@@ -38,12 +38,6 @@ class LowRank(nn.Module):
         return weight + self.b @ self.a
 
 
-def shares() -> dict[str, float]:
-    """The share of women in each occupation, as the US counts them, without those counted only in a group."""
-    counted = [one for one in data.read("occupations") if not one.bls.endswith(" occupations")]
-    return {one.name: one.women for one in counted}
-
-
 def grown(  # noqa: PLR0913 - what a training is made of
     folder: Path, tokenizer: Any, replay: Stream, dose: int, budget: Budget, *, rows: int, seed: int
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -53,7 +47,7 @@ def grown(  # noqa: PLR0913 - what a training is made of
     """
     model = masked.start(folder)
     thin = _thinned(model, torch.Generator().manual_seed(seed))
-    planted = _encoded(sentences(shares(), dose, PLANTED, seed), tokenizer)
+    planted = _encoded(sentences(women_by_occupation(), dose, PLANTED, seed), tokenizer)
     generator = torch.Generator(device()).manual_seed(seed)
 
     def loss(_: int) -> Tensor:

@@ -18,11 +18,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unmask.core.errors import ResultError
-from unmask.core.types import Side
 from unmask.findings.envelope import Result
+from unmask.findings.tables import SIDES, select_items
 
 CLOSE = 1e-3  # relative tolerance: contributions add up to the difference but for rounding
-SIDES: tuple[Side, ...] = ("more", "less", "unrelated")
 Rows = Sequence[Mapping[str, Any]]
 Array = NDArray[Any]
 
@@ -89,18 +88,28 @@ class Explanation:
         return more if more == less else f"{more or '–'} / {less or '–'}"
 
 
-def sort_by_size(rows: Rows) -> list[Mapping[str, Any]]:
-    """Scored items by the size of their difference, the largest first."""
-    return sorted(rows, key=lambda row: -abs(row["difference"]))
+def largest_differences(scored: pa.Table, count: int) -> Rows:
+    """The rows of scored items with the largest differences, half in each direction if there are enough."""
+    ranked = _by_size(scored)
+    difference, half = scored["difference"].to_numpy()[ranked], count // 2
+    more, less = ranked[difference > 0], ranked[difference < 0]
+    chosen = more[: max(count - half, count - len(less))], less[: max(half, count - len(more))]
+    return _take(scored, np.concatenate(chosen))
 
 
-def largest_differences(rows: Rows, count: int) -> list[Mapping[str, Any]]:
-    """The scored items with the largest differences, half in each direction if there are enough."""
-    ranked = sort_by_size(rows)
-    more = [row for row in ranked if row["difference"] > 0]
-    less = [row for row in ranked if row["difference"] < 0]
-    half = count // 2
-    return more[: max(count - half, count - len(less))] + less[: max(half, count - len(more))]
+def smallest_differences(scored: pa.Table, count: int) -> Rows:
+    """The rows of scored items with the smallest differences, the smallest first."""
+    return _take(scored, _by_size(scored)[::-1][:count])
+
+
+def _by_size(scored: pa.Table) -> Array:
+    """The rows of scored items by the size of their difference, the largest first."""
+    return np.argsort(-np.abs(scored["difference"].to_numpy()), kind="stable")
+
+
+def _take(table: pa.Table, rows: Array) -> Rows:
+    chosen: list[dict[str, Any]] = table.take(pa.array(rows, pa.int64())).to_pylist()
+    return chosen
 
 
 def explain(
@@ -114,10 +123,12 @@ def explain(
         result.require_measure(measure)
     if item is not None:
         return (explain_item(result, item, measure),)
+    if not result.measures():
+        raise ResultError("this result has no estimates: run the audit again")
     name = measure or result.measures()[0]
-    rows = [row for row in result.items.to_pylist() if row["measure"] == name]
-    scored = [row for row in rows if row["outcome"] != "unscored"]
-    return tuple(explain_rows(largest_differences(scored, top), result.tokens))
+    scored = result.items.filter((pc.field("measure") == name) & (pc.field("outcome") != "unscored"))
+    rows = largest_differences(scored, top)
+    return tuple(explain_rows(rows, result.tokens_of({row["item"] for row in rows})))
 
 
 def explain_item(result: Result, item: str, measure: str | None = None) -> Explanation:
@@ -133,14 +144,13 @@ def explain_item(result: Result, item: str, measure: str | None = None) -> Expla
     row = next((row for row in fitting if row["outcome"] != "unscored"), fitting[0])
     if row["outcome"] == "unscored":
         raise ResultError(f"{item} was not scored by {row['measure']}: {row['reason']}")
-    return explain_rows([row], result.tokens)[0]
+    return explain_rows([row], result.tokens_of({item}))[0]
 
 
 def explain_rows(rows: Rows, tokens: pa.Table) -> list[Explanation]:
     """Explain rows of the table of items from the table of tokens."""
-    items = pa.array({row["item"] for row in rows}, tokens.schema.field("item").type)
     parts: dict[tuple[str, str, str], list[TokenPart]] = {}
-    for token in with_contributions(tokens.filter(pc.is_in(tokens["item"], items))).to_pylist():
+    for token in with_contributions(select_items(tokens, {row["item"] for row in rows})).to_pylist():
         values = {name: token[name] for name in TokenPart.__slots__}
         parts.setdefault((token["measure"], token["item"], token["side"]), []).append(TokenPart(**values))
     return [

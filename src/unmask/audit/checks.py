@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from unmask.core.errors import Unscorable
-from unmask.core.types import Check, Encoded, Measure, Pair, Probe, Reading, Row
+from unmask.core.types import Check, Encoded, Measure, Pair, Probe, Row
 from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.measures.spans import order_matters
 from unmask.models import Lm
+from unmask.models.batches import Readings
+from unmask.models.finite import refuse_bad_outputs
 
 SAMPLE = 12  # items probed only for the checks, if no measure has such probes
-NEAR = 0.25  # Kwon & Mihindukulasooriya (2022): smaller differences are nearly equal
+NEAR = 0.25  # nats per token; Kwon & Mihindukulasooriya (2022): smaller differences are nearly equal
 MASKED_FLOOR, UNMASKED_FLOOR, CAUSAL_FLOOR = 0.10, 0.25, 0.05
 How = Literal["masked", "unmasked", "causal"]
 
@@ -31,6 +37,11 @@ class Evidence:
     ambiguous: list[str] = field(default_factory=list)  # alignment depends on the order of the sentences
     unequal: set[str] = field(default_factory=set)  # sentences with different numbers of tokens
     too_long: int = 0
+    readings: int = 0
+    not_finite: int = 0  # readings with NaN or infinity
+    refuses: bool = True  # a model most of whose readings are not finite
+    near: Counter[str] = field(default_factory=Counter)  # by measure: differences per token inside the band
+    sized: Counter[str] = field(default_factory=Counter)  # by measure: all differences per token
 
     def more_probes(self, items: Sequence[Pair], probes: Iterable[Probe], lm: Lm) -> list[Probe]:
         """Probes on the first items for the kinds of accuracy that the measures' own probes do not cover."""
@@ -60,11 +71,24 @@ class Evidence:
             if order_matters(*sentences):
                 self.ambiguous.append(item.id)
 
-    def add_readings(self, readings: Mapping[Probe, Reading], lm: Lm) -> None:
-        """Count the tokens that the model ranks first."""
-        for (how, _), reading in _fullest(readings, lm).items():
-            self.hits[how] = self.hits.get(how, 0) + int((reading.ranks == 0).sum())
-            self.reads[how] = self.reads.get(how, 0) + len(reading.ranks)
+    def add_readings(self, readings: Readings, lm: Lm) -> None:
+        """Count the tokens that the model ranks first, and the readings that are not finite."""
+        self.readings += len(readings)
+        self.not_finite += int((~readings.is_finite).sum())
+        for how, numbers in _fullest(readings, lm).items():
+            ranks = readings.columns(np.array(numbers)).ranks
+            self.hits[how] = self.hits.get(how, 0) + int((ranks == 0).sum())
+            self.reads[how] = self.reads.get(how, 0) + len(ranks)
+
+    def add_difference(self, measure: str, per_token: float) -> None:
+        """Count one pair's difference per token; NaN is none."""
+        self.sized[measure] += not math.isnan(per_token)
+        self.near[measure] += abs(per_token) <= NEAR
+
+    def refuse_bad_outputs(self, lm: Lm, *, complete: bool) -> None:
+        """Refuse a model if most of its readings are not finite; before the data are `complete`, if all are."""
+        if self.refuses and (complete or self.not_finite == self.readings):
+            refuse_bad_outputs(self.not_finite, self.readings, "readings", lm.facts, share=0.5)
 
     def accuracy(self, how: How) -> float:
         """Share of tokens that the model ranks first at their position; NaN if none was read."""
@@ -82,15 +106,17 @@ def checks(
     cut = f"{long} items are too long or empty for this model; none was cut"
     unknown = evidence.unknown / max(1, evidence.tokens)
     strange = f"{unknown:.2%} of {evidence.tokens:,} tokens are unknown to the tokenizer"
+    finite = f"{evidence.not_finite:,} of {evidence.readings:,} readings are not finite (NaN or infinity)"
     return (
         Check("lm-head", True, f"every weight of {lm.facts.architecture} came from the checkpoint"),
+        Check("finite-outputs", not evidence.not_finite, finite),
         *_accuracies(evidence, lm),
         _outcome_check("ties", rows, "tie", "are ties"),
         _outcome_check("unscored", rows, "unscored", "could not be scored"),
         Check("truncated", long <= 0.05 * pairs, cut),
         Check("alignment", len(ambiguous) <= 0.01 * max(1, pairs), turned),
         *_unequal_lengths(evidence, measures, rows),
-        *_near_zero(measures, rows),
+        *_near_zero(evidence),
         Check("unknown-tokens", unknown <= 0.01, strange),
     )
 
@@ -130,16 +156,13 @@ def _unequal_lengths(evidence: Evidence, measures: Sequence[Measure], rows: Mapp
     return [Check("length", max(map(abs, changes.values())) <= 5.0, detail)]
 
 
-def _near_zero(measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]) -> list[Check]:
-    shares = {}
-    for measure in measures:
-        sizes = [abs(row.difference) for row in rows[measure.name] if row.scores]
-        if measure.in_nats and sizes:
-            shares[measure.name] = sum(size <= NEAR for size in sizes) / len(sizes)
+def _near_zero(evidence: Evidence) -> list[Check]:
+    """The share of differences per token near zero, of the measures that sum log-probabilities."""
+    shares = {measure: evidence.near[measure] / n for measure, n in evidence.sized.items() if n}
     if not shares:
         return []
     listed = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-    return [Check("near-zero", max(shares.values()) <= 0.5, f"differences inside ±{NEAR}: {listed}")]
+    return [Check("near-zero", max(shares.values()) <= 0.5, f"differences per token inside ±{NEAR}: {listed}")]
 
 
 def _encode_sentences(item: Pair, lm: Lm) -> list[Encoded]:
@@ -159,17 +182,16 @@ def _probe(sentence: Encoded, how: How) -> Probe:
     return unmasked_probe(sentence) if how == "unmasked" else next_tokens_probe(sentence, sentence.content)
 
 
-def _fullest(readings: Mapping[Probe, Reading], lm: Lm) -> dict[tuple[How, tuple[int, ...]], Reading]:
-    """For each sentence and kind of accuracy the reading with the most tokens, so that none counts twice."""
-    best: dict[tuple[How, tuple[int, ...]], Reading] = {}
-    for probe, reading in readings.items():
-        how = _how(probe, lm)
-        if how is None:
-            continue
-        known = best.get((how, probe.ids))
-        if known is None or len(reading.ranks) > len(known.ranks):
-            best[how, probe.ids] = reading
-    return best
+def _fullest(readings: Readings, lm: Lm) -> dict[How, list[int]]:
+    """For each sentence and kind of accuracy the probe that reads the most tokens, so that none counts twice."""
+    fullest: dict[How, list[int]] = {}
+    probes, found = list(readings), -1
+    for number, owner in readings.fullest_first():
+        how = None if owner == found or not readings.is_finite[number] else _how(probes[number], lm)
+        if how is not None:
+            fullest.setdefault(how, []).append(number)
+            found = owner
+    return fullest
 
 
 def _how(probe: Probe, lm: Lm) -> How | None:

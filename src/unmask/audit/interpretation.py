@@ -6,11 +6,12 @@ A score near its null is "no preference found by this measure", never "no bias".
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Section, Table
+from unmask.findings.envelope import Result
 from unmask.findings.numbers import number, signed_number
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 SHOWN = 3  # words shown at each end of a ranking
+SEEN = 0.005  # a smaller lean is printed as 0.00
+GENDER = ("men", "women")  # the sides of templates, unless the data name their own words
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
 CHANGE = "change"  # of any statistic between two runs; its null is 0
 DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
@@ -31,8 +34,8 @@ STATISTICS: Mapping[str, str] = {
     "icat": "language modelling ability and absence of preference combined, out of 100",
     "asld": "mean absolute difference of the two sentences' scores (nats)",
     "mean-difference": "mean difference of the two sentences' scores",
-    "appd": "probability of the masculine minus that of the feminine word, mean over templates and words",
-    "association": "how much more a word raises the probability of the masculine than of the feminine word (nats)",
+    "appd": "probability of the slot's first word minus that of the second, mean over templates and words",
+    "association": "how much more a word raises the probability of the slot's first than of its second word (nats)",
     "effect-size": "mean association over words, in standard deviations",
     "third": "probability of a template's third word (they), mean over templates and words",
 }
@@ -42,9 +45,9 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
         "lms": "prefers meaningful words to unrelated ones",
         "asld": "mean size of the difference within a pair; it has no direction",
         "direction-gap": "scores differ between pairs about advantaged and disadvantaged groups",
-        "appd": "leans towards men",
-        "association": "the words are associated with men",
-        "effect-size": "the words are associated with men",
+        "appd": "leans towards {first}",
+        "association": "the words are associated with {first}",
+        "effect-size": "the words are associated with {first}",
     },
     "within": {
         "": "no preference found by this measure",
@@ -55,9 +58,9 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
     "below": {
         "": "leans against stereotypes",
         "lms": "prefers unrelated words to meaningful ones",
-        "appd": "leans towards women",
-        "association": "the words are associated with women",
-        "effect-size": "the words are associated with women",
+        "appd": "leans towards {second}",
+        "association": "the words are associated with {second}",
+        "effect-size": "the words are associated with {second}",
     },
     "no interval": {"": "no interval could be computed: do not read a preference into it"},
     "no null": {
@@ -65,6 +68,20 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
         "icat": "100 would be perfect language modelling without a preference",
     },
 }
+
+
+def count_items(card: Mapping[str, Any]) -> str:
+    """`360 items`, or `60 of 360 items, a subset`; empty if unknown."""
+    if not isinstance(n := card.get("n"), int):
+        return ""
+    whole = card.get("subset_of")
+    return f"{n:,} item{'' if n == 1 else 's'}" if whole is None else f"{n:,} of {whole:,} items, a subset"
+
+
+def subset_note(cards: Iterable[Mapping[str, Any]]) -> str:
+    """Which data are subsets, in one sentence; empty if none is."""
+    parts = [f"{card['name']} ({card['n']:,} of {card['subset_of']:,} items)" for card in cards if "subset_of" in card]
+    return f"Measured on a subset of {' and '.join(dict.fromkeys(parts))}." if parts else ""
 
 
 def digits_of(statistic: str) -> int:
@@ -86,12 +103,24 @@ def lean(estimate: Estimate) -> str:
     return "below" if estimate.high < estimate.null else "within"
 
 
-def reading(estimate: Estimate) -> str:
-    """What the estimate says, in plain words."""
+def reading(estimate: Estimate, sides: tuple[str, str] = GENDER) -> str:
+    """What the estimate says, in plain words; `sides`: of templates."""
     if not math.isfinite(estimate.value):
         return "not measured"
     words = READINGS[lean(estimate)]
-    return words.get(estimate.statistic, words[""])
+    text = words.get(estimate.statistic, words[""])
+    return text.replace("{first}", sides[0]).replace("{second}", sides[1])
+
+
+def slot_sides(result: Result, data: str) -> tuple[str, str]:
+    """What the two sides of templates are called: men and women, or the words of the user's own slots."""
+    card: Mapping[str, Any] = next((each for each in result.meta.get("data") or () if each.get("name") == data), {})
+    return (f"“{card['sides'][0]}”", f"“{card['sides'][1]}”") if card.get("sides") else GENDER
+
+
+def side_words(sides: tuple[str, str]) -> tuple[str, str]:
+    """The words of the two sides: the masculine and the feminine word, or the user's own."""
+    return ("the masculine word", "the feminine word") if sides == GENDER else sides
 
 
 def holm(estimate: Estimate) -> str:
@@ -105,10 +134,11 @@ def findings_of(result: AuditResult) -> tuple[Section, ...]:
     """The model, the headline estimates of every dataset with their readings, and the checks."""
     model = result.meta["model"]
     size = f"{model['parameters']:,} parameters" if "parameters" in model else ""
-    place = f"{model['dtype']} on {model['device']}" if "dtype" in model else ""
+    place = f"{model['dtype']} on {model['device']}" if {"dtype", "device"} <= model.keys() else ""
     facts = ", ".join(filter(None, (model.get("architecture"), size, place)))
     title = f"{model['id']} ({facts})" if facts else model["id"]
-    rule = (f"begin-of-text rule: {model['begin_rule']}",) if model.get("kind") == "causal" else ()
+    known = model.get("kind") == "causal" and "begin_rule" in model
+    rule = (f"begin-of-text rule: {model['begin_rule']}",) if known else ()
     return (
         Section("model", title, "", Finding(rule, (), notes=tuple(model.get("warnings", ())))),
         *(_dataset(result, card) for card in result.meta["data"]),
@@ -119,16 +149,18 @@ def findings_of(result: AuditResult) -> tuple[Section, ...]:
 def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
     broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
     rows: list[tuple[Cell, ...]] = []
+    sides = slot_sides(result, str(card["name"]))
     for e in result.headlines():
         if e.data == card["name"]:
             digits, measure = digits_of(e.statistic), result.find_measure(e.measure)
-            meaning = "a check failed: do not interpret this number" if broken else reading(e)
+            meaning = "a check failed: do not interpret this number" if broken else reading(e, sides)
             meaning += f" ({measure.reads})" if measure else ""
             rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
     unverified = ", unverified copy" if card.get("verified") is False else ""
     words = _leaning_words(result, str(card["name"]))
     finding = Finding(words, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
-    return Section(str(card["name"]), f"{card['title']} ({card['n']:,} items{unverified})", "", finding)
+    size = f" ({count}{unverified})" if (count := count_items(card)) else ""
+    return Section(str(card["name"]), f"{card.get('title') or card['name']}{size}", "", finding)
 
 
 def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:
@@ -138,14 +170,19 @@ def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:
     by_group = {e.group: e.value for e in found if e.statistic == "appd"}
     if not by_group:
         return ()
-    neutral = {f"word={row['word']}" for row in result.items.to_pylist() if row.get("goal") == "zero"}
+    items = result.items
+    groups = [
+        items[name].to_pylist() if name in items.column_names else [None] * len(items) for name in ("word", "goal")
+    ]
+    neutral = {f"word={word}" for word, goal in zip(*groups, strict=True) if goal == "zero"}
     words = sorted((value, group) for group, value in by_group.items() if group in neutral)
     if not words:
         return ()
+    ends = [each for each in words[::-1] if each[0] >= SEEN], [each for each in words if each[0] <= -SEEN]
     lines = [
         f"furthest towards {whom}: "
-        + ", ".join(f"{group.partition('=')[2]} {signed_number(value)}" for value, group in ranked)
-        for whom, ranked in (("men", words[: -SHOWN - 1 : -1]), ("women", words[:SHOWN]))
+        + (", ".join(f"{group.partition('=')[2]} {signed_number(value)}" for value, group in ranked[:SHOWN]) or "none")
+        for whom, ranked in zip(slot_sides(result, data), ends, strict=True)
     ]
     lines += [
         f"mean probability of the third word: {number(e.value, 3)} ({interval(e, 3)}, n {e.n})"

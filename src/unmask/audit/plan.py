@@ -11,6 +11,7 @@ from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.options import Options
 from unmask.core.types import Dataset, Kind, Measure
+from unmask.data.subset import sample_dataset
 from unmask.measures import DEFAULTS, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find
 from unmask.measures.stereoset import BLANK
 from unmask.models import Engine, Lm, Store
@@ -19,7 +20,7 @@ Data = str | Path | Dataset
 
 
 def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset]:
-    """Load the datasets, limited to `options.limit` items; their names must differ."""
+    """Load the datasets, of each a sample of `options.limit` items; their names must differ."""
     wanted = [data] if isinstance(data, str | Path | Dataset) else list(data)
     if not wanted:
         raise DataError(f"no data given: name one of {', '.join(datasets.names())}, or a file of pairs")
@@ -30,7 +31,7 @@ def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset
         raise DataError(f"two datasets have the same name ({', '.join(names)}): rename a file")
     if options.limit is None:
         return loaded
-    return [Dataset(d.card, d.items[: options.limit], d.sha256, d.verified, d.warnings) for d in loaded]
+    return [sample_dataset(dataset, options.limit, options.seed) for dataset in loaded]
 
 
 def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:

@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from unmask.core.errors import ResultError
+from unmask.core.errors import ResultError, UnknownName
 from unmask.core.types import Measure
-from unmask.findings.envelope import TOKENS, Result, read_meta
+from unmask.findings.envelope import ITEMS, TOKENS, Result, read_meta
 from unmask.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from unmask.audit.attribution import Explanation
     from unmask.findings import Section
+    from unmask.stats.detectable import Versus
 
 
 class AuditResult(Result):
@@ -43,6 +44,22 @@ class AuditResult(Result):
 
         return findings_of(self)
 
+    def detectable_difference(self, measure: str, data: str | None = None, *, versus: Versus = "model") -> float:
+        """The smallest difference of a measure's headline that can be seen with this model on this data.
+
+        From that of another model, or from the reference value (`versus="null"`): 80% power at the 5% level. Without
+        `data`, on the first that the measure has scored.
+        """
+        from unmask.stats.detectable import detectable_difference
+
+        self.require_measure(measure)
+        wanted = [each for each in self.headlines() if each.measure == measure and data in (None, each.data)]
+        if not wanted:
+            raise UnknownName(
+                f"data of {measure} in this result", str(data), [each["name"] for each in self.meta["data"]]
+            )
+        return detectable_difference(wanted[0], versus=versus)
+
     def measure(self, name: str) -> Measure:
         """A measure of this result; one that is not installed here is known by what the result records."""
         return self.find_measure(name) or MEASURES.find(name)
@@ -53,15 +70,22 @@ class AuditResult(Result):
             return MEASURES[name]
         for facts in self.meta.get("details", {}).get("measures", ()):
             if facts["name"] == name:
-                kinds = (self.meta["model"]["kind"],)
+                kinds = (self.meta["model"].get("kind", "masked"),)
                 return Measure(**facts, kinds=kinds, probes=_not_installed, score=_not_installed)
         return None
 
 
 def load(folder: str | Path) -> Result:
     """Open a result folder, whatever command wrote it; an audit's is an `AuditResult`."""
-    meta = read_meta(folder)
-    return (AuditResult if meta["kind"] == "audit" else Result)(meta, Path(folder))
+    meta, root = read_meta(folder), Path(folder)
+    if meta["kind"] != "audit":
+        return Result(meta, root)
+    from unmask.findings.tables import check_schema
+
+    for path in (root / ITEMS, root / TOKENS):
+        if path.is_file():
+            check_schema(path, meta)
+    return AuditResult(meta, root)
 
 
 def load_audit(folder: str | Path) -> AuditResult:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import weakref
 from collections.abc import Sequence
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
 from unmask.audit.checks import Evidence, checks
 from unmask.audit.parquet import Tables, group_columns
 from unmask.audit.plan import Data, engine_for, load_datasets, measures_for
 from unmask.audit.result import AuditResult
-from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
-from unmask.core.files import write_json
-from unmask.core.options import Opening, Options, fill_groups
-from unmask.core.progress import steps_of
+from unmask.core.files import plain
+from unmask.core.options import Opening, Options, Precision, fill_groups
+from unmask.core.progress import report_preparation, steps_of
 from unmask.core.types import Check, Dataset, Measure, Row
-from unmask.findings.envelope import RESULT, build, refuse_foreign
+from unmask.findings.envelope import DIGEST, ITEMS, TOKENS, build
+from unmask.findings.folder import ResultFolder, result_folder
 from unmask.measures import MEASURES, select_measures
 from unmask.models import Lm, open_lm
 from unmask.stats import estimates
@@ -38,6 +42,7 @@ def audit(
     data: Data | Sequence[Data] = DEFAULT_DATA,
     measures: str | Measure | Sequence[str | Measure] = (),
     out: str | Path | None = None,
+    precision: Precision = "auto",
     **options: Any,
 ) -> AuditResult:
     """Audit a model: score datasets with measures; without arguments, the built-in model and data.
@@ -47,62 +52,119 @@ def audit(
         data: names of datasets, files of pairs, or loaded `Dataset`s.
         measures: names or `Measure` objects; default: those that fit the model and the data.
         out: the result folder; None: a temporary folder, deleted with the result.
+        precision: "plain": all scores in the dtype of the model; "certified": in a faster one, and again in fp32 where
+            the decision could differ; "auto": certified for a model in fp32 on a GPU.
         options: fields of `Opening` (device, dtype, …) and `Options` (limit, seed, …), or these groups
             themselves as `opening` and `options`.
     """
     opening, run = fill_groups(options, opening=Opening, options=Options)
     if out is not None:
-        refuse_foreign(Path(out))
+        with result_folder(out, "audit") as folder:
+            return _audit(folder, model, data, measures, precision, opening, run)
+    temporary = Path(mkdtemp(prefix="unmask-"))
+    try:
+        with result_folder(temporary, "audit") as folder:
+            result = _audit(folder, model, data, measures, precision, opening, run)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    weakref.finalize(result, shutil.rmtree, temporary, True)
+    return result
+
+
+def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
+    folder: ResultFolder,
+    model: str | Path | Lm | None,
+    data: Data | Sequence[Data],
+    measures: str | Measure | Sequence[str | Measure],
+    precision: Precision,
+    opening: Opening,
+    run: Options,
+) -> AuditResult:
+    """Audit a model into a folder that is open for it."""
+    report_preparation(run.progress, "read the data")
     datasets = load_datasets(data, run)
     named = MEASURES.find_all(measures)  # an unknown name is an error before the model is loaded
+    report_preparation(run.progress, "load the model")
     lm = model if isinstance(model, Lm) else open_lm(model, opening)
     select_measures(named, lm.kind)
+    models = precisions_for(lm, precision)
+    report_preparation(run.progress)
     plan = [(dataset, measures_for(dataset, named, lm.kind)) for dataset in datasets]
     if data is DEFAULT_DATA:  # of the default data, only what the measures can score
         plan = [(dataset, usable) for dataset, usable in plan if usable] or plan
     _refuse_unused(named, plan)
-    names = [measure.name for measure in named]
-    folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
-    values, passed = _score(lm, plan, folder, run)
-    meta = build(
-        "audit",
-        title=lm.facts.id,
-        models=[asdict(lm.facts)],
-        data=[dataset.facts() for dataset, _ in plan],
-        options={"measures": names, "limit": run.limit, "seed": run.seed, "tokens": run.tokens},
-        estimates=values,
-        checks=passed,
-        details={"measures": [{name: getattr(measure, name) for name in RECORDED} for measure in _used(plan)]},
-    )
-    result = AuditResult(write_json(folder / RESULT, meta), folder)
-    if out is None:
-        weakref.finalize(result, shutil.rmtree, folder, True)
-    return result
+    facts: dict[str, Any] = {
+        "models": [asdict(lm.facts)],
+        "data": [dataset.facts() for dataset, _ in plan],
+        "options": {
+            "measures": [measure.name for measure in named],
+            **{name: getattr(run, name) for name in ("limit", "seed", "tokens")},
+            "precision": [each.facts.dtype for each in models],
+        },
+    }
+    details: dict[str, Any] = {
+        "measures": [{name: getattr(measure, name) for name in RECORDED} for measure in _used(plan)]
+    }
+    digest = _digest(plan, {**facts, **details})
+    groups = group_columns([item for dataset, _ in plan for item in dataset.items])
+    tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups, digest)
+    scored = _score(models, plan, tables, run)
+    details |= {"precision": [asdict(each) for each in scored.certificates], DIGEST: digest}
+    meta = build("audit", title=lm.facts.id, **facts, estimates=scored.estimates, checks=scored.checks, details=details)
+    assert folder.path is not None
+    return AuditResult(folder.finish(meta).meta, folder.path)
 
 
-def _score(lm: Lm, plan: Plan, folder: Path, options: Options) -> tuple[list[Estimate], list[Check]]:
-    """Score every dataset with its measures; writes the tables, returns estimates and checks."""
-    (folder / RESULT).unlink(missing_ok=True)  # an earlier result must not stand beside new tables
-    tables = Tables(folder, group_columns([item for data, _ in plan for item in data.items]))
-    values: list[Estimate] = []
-    passed: list[Check] = []
-    with engine_for(lm, options) as engine:
+def _digest(plan: Plan, facts: dict[str, Any]) -> str:
+    """A hash of what is measured: the model, the items, the measures and the options."""
+    total = hashlib.sha256(json.dumps(plain(facts), sort_keys=True).encode())
+    for data, _ in plan:
+        for item in data.items:
+            total.update("\0".join((item.id, *item.sides().values(), "\n")).encode())
+    return total.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """What an audit found beside its tables."""
+
+    estimates: list[Estimate] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    certificates: list[Certificate] = field(default_factory=list)
+
+
+def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options) -> _Scored:
+    """Score every dataset with its measures by a model in one precision or several; writes the tables."""
+    found, lm = _Scored(), models[-1]
+    with ExitStack() as stack:
+        engines = [stack.enter_context(engine_for(each, options)) for each in models]
         for data, measures in plan:
             evidence, name = Evidence(), data.card.name
+            certificates: list[Certificate] = []
             rows: dict[str, list[Row]] = {measure.name: [] for measure in measures}
+            sums = {measure.name for measure in measures if measure.in_nats}
             step = steps_of(options.progress, name, len(data.items))
-            for chunk in score_items(name, data.items, measures, engine, evidence=evidence, progress=step):
+            chunks = score_certified(
+                name, data.items, measures, engines, evidence=evidence, progress=step, certificates=certificates
+            )
+            for chunk in chunks:
                 tables.add(chunk, lm)
                 for scored in chunk:
                     rows[scored.row.measure].append(scored.row)
+                    if scored.row.measure in sums:
+                        evidence.add_difference(scored.row.measure, scored.difference_per_token)
             for measure in measures:
-                values.extend(estimates(measure, rows[measure.name], data=name, rng_seed=options.seed))
+                values = estimates(measure, rows[measure.name], data=name, rng_seed=options.seed)
+                found.estimates.extend(widen(values, certificates))
+            found.certificates.extend(certificates)
             prefix = f"{name}/" if len(plan) > 1 else ""
-            passed.extend(
-                Check(prefix + each.name, each.ok, each.detail) for each in checks(evidence, measures, rows, lm)
+            found.checks.extend(
+                Check(prefix + each.name, each.ok, each.detail)
+                for each in (*checks(evidence, measures, rows, lm), *precision_checks(lm, certificates))
             )
         tables.close()
-    return values, passed
+    return found
 
 
 def _used(plan: Plan) -> list[Measure]:

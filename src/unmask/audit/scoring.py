@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from unmask.audit.checks import Evidence
 from unmask.core.errors import Unscorable
 from unmask.core.progress import Step, part_of
 from unmask.core.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
+from unmask.measures.probes import TokenSum
 from unmask.models import Engine, Lm
-from unmask.models.engine import Readings
+from unmask.models.batches import Readings
 from unmask.models.fast import tune_interpreter
+from unmask.models.finite import NOT_FINITE
 
-FIRST, GROWTH = 64, 5  # size of the first chunk, and the growth factor of the next ones
+SCORE_NOT_FINITE = "the score is not finite (NaN or infinity)"
+FIRST, GROWTH = 64, 4  # size of the first chunk, and the growth factor of the next ones
+Only = Mapping[str, Collection[str]]  # the measures of each item, by its id
 Plan = list[tuple[Pair, Measure, Probes | str]]  # a string instead of probes: why the item cannot be scored
 
 
@@ -25,44 +33,82 @@ class ScoredItem:
     row: Row
     item: Pair
     sentences: Mapping[Side, SentenceScore]
+    variance: float = 0.0  # of its difference if every logit had an independent error of variance one
+
+    @property
+    def difference_per_token(self) -> float:
+        """Score of `more` over its tokens minus that of `less` over its own (Kwon & Mihindukulasooriya 2022).
+
+        NaN if unscored, or if the score is not a sum of log-probabilities.
+        """
+        if not self.sentences:
+            return math.nan
+        more, less = self.sentences["more"], self.sentences["less"]
+        if not all(each.weights.sum() == len(each.weights) for each in (more, less)):
+            return math.nan
+        return more.value / max(1, len(more.logprobs)) - less.value / max(1, len(less.logprobs))
 
 
-def score_items(
-    data: str, items: Sequence[Pair], measures: Sequence[Measure], engine: Engine, *, evidence: Evidence, progress: Step
+def score_items(  # noqa: PLR0913 - what is scored, with what, and what is told meanwhile
+    data: str,
+    items: Sequence[Pair],
+    measures: Sequence[Measure],
+    engine: Engine,
+    *,
+    evidence: Evidence,
+    progress: Step,
+    only: Only | None = None,
 ) -> Iterator[list[ScoredItem]]:
-    """Score all items with all measures, chunk by chunk; adds the counts for the checks to `evidence`."""
+    """Score all items with all measures, chunk by chunk; adds the counts for the checks to `evidence`.
+
+    With `only`, an item is scored with the measures named for it.
+    """
     last: Callable[[], list[ScoredItem]] = list
     for begin, end in _chunks(len(items), engine.limits.items):
         step = part_of(progress, begin / len(items), (end - begin) / len(items))
         with tune_interpreter():
-            plan, answers = _submit(items[begin:end], measures, engine, evidence, step)
+            plan, answers = _submit(items[begin:end], measures, engine, evidence, step, only)
             done = last()
         last = functools.partial(_score_chunk, data, plan, answers, evidence, engine.lm)
         if done:
             yield done
     with tune_interpreter():
         done = last()
+    evidence.refuse_bad_outputs(engine.lm, complete=True)
     if done:
         yield done
 
 
 def _submit(
-    chunk: Sequence[Pair], measures: Sequence[Measure], engine: Engine, evidence: Evidence, step: Step
+    chunk: Sequence[Pair],
+    measures: Sequence[Measure],
+    engine: Engine,
+    evidence: Evidence,
+    step: Step,
+    only: Only | None,
 ) -> tuple[Plan, Callable[[], Readings]]:
     """Plan the probes of a chunk and submit them to the engine; on a GPU the results come later."""
     engine.lm.prime([text for item in chunk for text in item.sides().values()])
-    plan = [(item, measure, _plan_probes(item, measure, engine.lm)) for item in chunk for measure in measures]
+    wanted = (
+        (item, measure) for item in chunk for measure in measures if only is None or measure.name in only[item.id]
+    )
+    plan = [(item, measure, _plan_probes(item, measure, engine.lm)) for item, measure in wanted]
     asked = [side for _, _, ask in plan if not isinstance(ask, str) for side in ask.values()]
     probes = [probe for of_side in asked for probe in of_side]
     return plan, engine.submit([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
 
 
 def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
-    """Small chunks first, so that a GPU starts early, then larger ones, to fill batches of one length."""
+    """Small chunks first, so that a GPU starts early, then larger ones, to fill batches of one length.
+
+    The last is small again: it is scored when the GPU has finished.
+    """
     begin, size = 0, FIRST
     while begin < items:
-        yield begin, min(begin + size, items)
-        begin, size = begin + size, min(size * GROWTH, most)
+        left = items - begin
+        end = begin + min(size, most, left if left <= FIRST * GROWTH else left * 3 // 4)
+        yield begin, end
+        begin, size = end, size * GROWTH
 
 
 def _score_chunk(data: str, plan: Plan, read: Callable[[], Readings], evidence: Evidence, lm: Lm) -> list[ScoredItem]:
@@ -70,13 +116,16 @@ def _score_chunk(data: str, plan: Plan, read: Callable[[], Readings], evidence: 
     evidence.add_items(list({item.id: item for item, _, _ in plan}.values()), lm)
     readings = read()
     evidence.add_readings(readings, lm)
-    return [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
+    evidence.refuse_bad_outputs(lm, complete=False)
+    scorer = _Scorer(data, lm.facts.dtype, readings, _sum_values(plan, readings))
+    return [scorer.score(item, measure, ask) for item, measure, ask in plan]
 
 
 def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
     """The probes of an item, or the reason why it cannot be scored."""
-    lacking = [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
-    if lacking:
+    if measure.needs and (
+        lacking := [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
+    ):
         return f"the item has no {', '.join(lacking)}"
     try:
         return measure.probes(item, lm)
@@ -84,13 +133,99 @@ def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
         return error.reason
 
 
-def _scored_item(data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Readings) -> ScoredItem:
-    if isinstance(plan, str):
-        return ScoredItem(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
-    sentences = {side: measure.score(ask, [readings[probe] for probe in ask]) for side, ask in plan.items()}
-    scores = {side: sentence.value for side, sentence in sentences.items()}
-    more, less = scores["more"], scores["less"]
-    if measure.decimals is not None:  # compared after rounding, as the published code does
-        more, less = round(more, measure.decimals), round(less, measure.decimals)
-    outcome: Outcome = "tie" if more == less else "more" if more > less else "less"
-    return ScoredItem(Row(measure.name, data, item.id, item.groups, scores, outcome), item, sentences)
+Sums = tuple[Iterator[float], Iterator[float]]  # the scores of all sentences, the variances of all items
+
+
+def _sum_values(plan: Plan, readings: Readings) -> dict[str, Sums]:
+    """For each measure that is a `TokenSum`, its scores and variances, in the order of the plan."""
+    firsts: dict[str, list[int]] = defaultdict(list)  # for each sentence, which of the probes given is its first
+    sides: dict[str, list[int]] = defaultdict(list)  # for each item, its sentences
+    scores = {measure.name: measure.score for _, measure, _ in plan}
+    given = 0
+    for _, measure, ask in plan:
+        if isinstance(ask, str):
+            continue
+        of_measure = firsts[measure.name]
+        for probes in ask.values():
+            of_measure.append(given)
+            given += len(probes)
+        sides[measure.name].append(len(ask))
+    sums: dict[str, Sums] = {}
+    for name, score in scores.items():
+        if isinstance(score, TokenSum) and sides[name]:
+            read = readings.columns(readings.given[firsts[name]])
+            counts = np.array(sides[name], dtype=np.int64)
+            variances = np.add.reduceat(score.variances(read), np.cumsum(counts) - counts)
+            sums[name] = iter(score.values(read).tolist()), iter(variances.tolist())
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Scorer:
+    """Makes the rows of one chunk."""
+
+    data: str
+    precision: str
+    readings: Readings
+    sums: Mapping[str, Sums]  # by measure
+
+    def score(self, item: Pair, measure: Measure, ask: Probes | str) -> ScoredItem:
+        """One item by one measure; must be called in the order of the plan."""
+        if isinstance(ask, str):
+            return self._leave_out(item, measure, ask)
+        sentences: Mapping[Side, SentenceScore] = _Sentences(measure, ask, self.readings)
+        sums = self.sums.get(measure.name)
+        if sums is not None:
+            scores, variance = dict(zip(ask, sums[0], strict=False)), next(sums[1])
+        if not self.readings.all_finite and not all(self.readings[p].is_finite for of in ask.values() for p in of):
+            return self._leave_out(item, measure, NOT_FINITE)
+        if sums is None:
+            sentences = dict(sentences)
+            scores = {side: sentence.value for side, sentence in sentences.items()}
+            variance = sum(map(_variance, sentences.values()))
+        if not all(map(math.isfinite, scores.values())):
+            return self._leave_out(item, measure, SCORE_NOT_FINITE)
+        more, less = scores["more"], scores["less"]
+        if measure.decimals is not None:  # compared after rounding, as the published code does
+            more, less = round(more, measure.decimals), round(less, measure.decimals)
+        outcome: Outcome = "tie" if more == less else "more" if more > less else "less"
+        row = Row(measure.name, self.data, item.id, item.groups, scores, outcome, precision=self.precision)
+        return ScoredItem(row, item, sentences, variance)
+
+    def _leave_out(self, item: Pair, measure: Measure, reason: str) -> ScoredItem:
+        row = Row(measure.name, self.data, item.id, item.groups, {}, "unscored", reason, self.precision)
+        return ScoredItem(row, item, {})
+
+
+def _variance(sentence: SentenceScore) -> float:
+    """As `TokenSum.variances`; a score that is no sum, as a probability, is taken to have a relative error."""
+    certain = [1 - math.exp(logprob) for logprob in sentence.logprobs.tolist()]
+    parts: list[tuple[float, float, float]] = list(
+        zip(sentence.weights.tolist(), sentence.logprobs.tolist(), certain, strict=True)
+    )
+    total = sum(weight * logprob for weight, logprob, _ in parts)
+    if abs(total - sentence.value) <= 1e-6 * max(1.0, abs(total)):
+        return sum((weight * share) ** 2 for weight, _, share in parts)
+    return sentence.value**2
+
+
+class _Sentences(Mapping[Side, SentenceScore]):
+    """The scores of an item's sentences with their tokens; each is made when it is looked up."""
+
+    __slots__ = ("_ask", "_made", "_measure", "_readings")
+
+    def __init__(self, measure: Measure, ask: Probes, readings: Readings) -> None:
+        self._measure, self._ask, self._readings = measure, ask, readings
+        self._made: dict[Side, SentenceScore] = {}
+
+    def __getitem__(self, side: Side) -> SentenceScore:
+        if side not in self._made:
+            probes = self._ask[side]
+            self._made[side] = self._measure.score(probes, [self._readings[probe] for probe in probes])
+        return self._made[side]
+
+    def __iter__(self) -> Iterator[Side]:
+        return iter(self._ask)
+
+    def __len__(self) -> int:
+        return len(self._ask)

@@ -13,7 +13,7 @@ from unmask.core.progress import Progress, Step, steps_of
 from unmask.core.types import Dataset, Measure, Probe
 from unmask.measures import select_measures
 from unmask.models import Engine, Lm
-from unmask.models.engine import Readings
+from unmask.models.batches import Readings
 
 
 class Session:
@@ -22,7 +22,7 @@ class Session:
     def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
         self.engine = engine
         self._progress = progress
-        self._scored: dict[tuple[str, str], list[ScoredItem]] = {}
+        self._scored: dict[tuple[int, str], list[ScoredItem]] = {}
 
     @property
     def lm(self) -> Lm:
@@ -47,15 +47,16 @@ class Session:
     def scores(self, data: Dataset, measures: Sequence[Measure]) -> dict[str, list[ScoredItem]]:
         """Score every item with every measure as an audit does; results are cached."""
         name = data.card.name
-        lacking = [measure for measure in measures if (name, measure.name) not in self._scored]
+        key = hash((name, *(item.id for item in data.items)))  # a diagnosis may score a part of the data
+        lacking = [measure for measure in measures if (key, measure.name) not in self._scored]
         if lacking:
             scored: dict[str, list[ScoredItem]] = {measure.name: [] for measure in lacking}
             step = self._step(name, len(data.items))
             for chunk in score_items(name, data.items, lacking, self.engine, evidence=Evidence(), progress=step):
                 for item in chunk:
                     scored[item.row.measure].append(item)
-            self._scored |= {(name, measure): rows for measure, rows in scored.items()}
-        return {measure.name: self._scored[name, measure.name] for measure in measures}
+            self._scored |= {(key, measure): rows for measure, rows in scored.items()}
+        return {measure.name: self._scored[key, measure.name] for measure in measures}
 
     def _step(self, what: str, total: int) -> Step:
         return steps_of(self._progress, what, total)

@@ -1,45 +1,55 @@
 """The command line: one module per command. Results go to stdout, progress to stderr.
 
-Exit codes: 0 success, 1 a gate failed (or, with --strict, a check), 2 bad input (one line, no traceback).
+Exit codes: 0 success, 1 a gate failed (or, with --strict, a check), 3 a gate cannot tell, 2 bad input or a place that
+cannot be read or written, 70 a defect of unmask, 128 + number of a signal (130 for Ctrl+C, 143 for SIGTERM). Errors
+are one line.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from unmask.cli.annotate import annotate
 from unmask.cli.console import repeat_options
-from unmask.core.errors import DataError, UnmaskError
+from unmask.core import signals
+from unmask.core.boundary import has_surrogates
+from unmask.core.errors import MAX_FOUND, MAX_MESSAGE, DataError, UnmaskError, one_line, quote, shorten
+from unmask.findings import terminal
 from unmask.training.distributed import is_main_process, world_size
 
 COMMANDS = (  # each is the function of its name in the module of its name, or the `app` there
     *("audit", "compare", "diagnose", "explain", "explore", "gate", "report", "list", "mitigate", "task"),
     *("prompts", "annotate", "vectors", "corpus", "data", "store", "study"),
 )
+FORMER = {"judge": "annotate"}  # earlier names of commands
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
+BAD_INPUT, DEFECT, CLOSED_PIPE = 2, 70, 141  # exit codes
+NO_MEMORY = "can't allocate memory"  # in what torch raises
 GRACE = 5.0  # seconds the other ranks wait, so that rank 0 can print the error before the launcher kills all
 
-app = typer.Typer(
-    name="unmask",
-    help="Measure, explain and mitigate social bias in language models.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for _name in COMMANDS:
-    _module = import_module(f"unmask.cli.{_name}")
-    if hasattr(_module, "app"):
-        app.add_typer(_module.app, name=_name)
-    else:
-        app.command(_name)(getattr(_module, _name, None) or _module.listing)
-app.command("judge", hidden=True)(annotate)  # the earlier name of annotate
+
+def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The command line with some commands or all: the modules of the others are not imported."""
+    app = typer.Typer(
+        name="unmask", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
+    app.callback()(_root)
+    for name in names:
+        module = import_module(f"unmask.cli.{FORMER.get(name, name)}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+        else:
+            function = module.listing if name == "list" else getattr(module, FORMER.get(name, name))
+            app.command(name, hidden=name in FORMER)(function)
+    return app
 
 
 def _version(requested: bool) -> None:
@@ -50,7 +60,6 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
@@ -64,21 +73,95 @@ def _root(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line; an `UnmaskError` is printed as one line on stderr, with exit code 2."""
-    warnings.showwarning = _one_line
+    """Run the command line and exit; whatever goes wrong is one line on stderr, and an exit code."""
+    warnings.showwarning = _print_warning
     try:
-        app(repeat_options([*(sys.argv[1:] if argv is None else argv)]), prog_name="unmask")
-    except UnmaskError as error:
-        if is_main_process():
-            typer.echo(f"unmask: {error}", err=True)
-        else:
-            time.sleep(GRACE)
-        raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("unmask: interrupted; finished batches are cached, run the same command again to resume", err=True)
-        raise SystemExit(130) from None
+        code = _run([*(sys.argv[1:] if argv is None else argv)])
+    except BaseException as error:
+        if signals.is_interrupted() or isinstance(error, KeyboardInterrupt | typer.Abort):
+            signals.end()
+        if not isinstance(error, Exception):
+            raise
+        code = _print_error(error)
+    raise SystemExit(code)
 
 
-def _one_line(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+def _run(words: list[str]) -> int:
+    """Run a command and return its exit code."""
+    if unreadable := [word for word in words if has_surrogates(word)]:
+        raise DataError(f"{quote(unreadable[0])} is not UTF-8: give names in UTF-8, or rename the file")
+    named = words[0] in (*COMMANDS, *FORMER) if words else False
+    command = typer.main.get_command(make_app(words[:1] if named else COMMANDS))
+    try:
+        with command.make_context("unmask", repeat_options(words)) as context:
+            command.invoke(context)
+        sys.stdout.flush()  # a full disk or a closed pipe is noticed here
+    except typer.Exit as ended:
+        sys.stdout.flush()
+        return ended.exit_code
+    return 0
+
+
+def _print_error(error: Exception) -> int:
+    """Print an error in one line and return the exit code; in other processes than rank 0, wait for that."""
+    if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    message, code = _explain_error(error)
+    if not _prints():
+        time.sleep(GRACE)
+    elif message:
+        terminal.say(f"unmask: {shorten(one_line(message), MAX_MESSAGE)}")
+    return code
+
+
+def _prints() -> bool:
+    """Whether this process prints errors; also where what says so is the error."""
+    try:
+        return is_main_process()
+    except DataError:
+        return True
+
+
+def _explain_error(error: Exception) -> tuple[str, int]:
+    """The message of an error, and the exit code."""
+    if isinstance(error, UnmaskError):
+        return str(error), BAD_INPUT
+    if hasattr(error, "format_message"):  # a usage error of the command line parser
+        return _explain_usage(error)
+    import traceback
+
+    if os.environ.get("UNMASK_DEBUG"):
+        traceback.print_exception(error)
+    if isinstance(error, OSError):
+        place = "the input or output" if error.filename is None else str(error.filename)
+        return f"{place} cannot be read or written ({error.strerror or error})", BAD_INPUT
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or NO_MEMORY in str(error):
+        return (
+            f"not enough memory ({quote(str(error))}): free some, or use smaller batches (--tokens, --batch)",
+            BAD_INPUT,
+        )
+    if isinstance(error, RecursionError):
+        return "an input is nested too deeply: write it again with fewer levels", BAD_INPUT
+    kind, frame = type(error).__name__, traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    return (
+        f"unexpected error at {place}: {kind}: {shorten(str(error), MAX_FOUND)}. This is a defect of unmask: "
+        "please report it with the traceback that UNMASK_DEBUG=1 prints",
+        DEFECT,
+    )
+
+
+def _explain_usage(error: Any) -> tuple[str, int]:
+    """The message of what the parser of the command line refuses; help is printed where no command is given."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return "", error.exit_code
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "unmask"
+    return f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code
+
+
+def _print_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Print a warning for users in one line; those for developers are left out."""
     if issubclass(category, UserWarning):
-        typer.echo(f"unmask: {message}", err=True)
+        terminal.say(f"unmask: {one_line(str(message))}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,8 @@ from unmask.cli import options
 from unmask.cli.prompts import finish
 from unmask.core.errors import DataError
 from unmask.core.options import Options
+from unmask.core.signals import keep
+from unmask.findings.terminal import say
 from unmask.prompts.spec import PromptSettings
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ HELP = "b biased · n not biased · u undecided · z back · s skip · q quit (a
 @options.with_groups
 def annotate(
     run: Annotated[Path, typer.Argument(help="Folder of an `unmask prompts` run.")],
-    judge: Annotated[str | None, typer.Option(help="Name of the annotator.", show_default="your login name")] = None,
+    judge: Annotated[str, typer.Option(help="Name of the annotator, which is written to the folder.")] = "annotator",
     no_ask: Annotated[
         bool, typer.Option("--no-ask", help="Do not ask: only import --judgements and recompute the scores.")
     ] = False,
@@ -43,13 +44,14 @@ def annotate(
     from unmask.prompts.folder import import_annotations, open_folder
     from unmask.prompts.run import update_result
 
-    folder, name = open_folder(run), " ".join((getpass.getuser() if judge is None else judge).split())
+    folder, name = open_folder(run), " ".join(judge.split())
     if not name:
         raise DataError("--judge is empty: give the name of the annotator")
     if settings.judgements is not None:
         taken = import_annotations(settings.judgements, name)
         new = folder.add(taken)
         output.say(f"{new} of {len(taken)} annotations in {settings.judgements.name} are new")
+    keep("all annotations")
     if not no_ask:
         annotate_pending(folder, name)
     finish(update_result(folder, pll=settings.pll, seed=seed.seed), output)
@@ -61,13 +63,13 @@ def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
     index, done = 0, 0
     if waiting:
         model = folder.model_answers.model
-        typer.echo(f"{len(waiting)} answers of {model} wait for {judge}.\n{HELP}", err=True)
+        say(f"{len(waiting)} answers of {model} wait for {judge}.\n{HELP}")
     while index < len(waiting):
         _show(waiting[index], index, len(waiting))
         key = _key()
         if key in KEYS:
             folder.save(waiting[index].prompt, judge, KEYS[key])
-            typer.echo(f"  {KEYS[key]}", err=True)
+            say(f"  {KEYS[key]}")
             index, done = index + 1, done + 1
         elif key == "s":
             index += 1
@@ -76,16 +78,16 @@ def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
         elif key in ("q", ""):
             break
         else:
-            typer.echo(f"  {HELP}", err=True)
-    typer.echo(f"{done} answers saved; {len(folder.pending(judge))} still pending for {judge}", err=True)
+            say(f"  {HELP}")
+    say(f"{done} answers saved; {len(folder.pending(judge))} still pending for {judge}")
     return done
 
 
 def _show(answer: PromptAnswer, index: int, total: int) -> None:
     words = ", ".join(f"{word.text} ({word.probability:.3f})" for word in answer.words)
-    typer.echo(f"\n{index + 1} of {total}  {answer.prompt}  {answer.category}, {answer.form}", err=True)
-    typer.echo(f"  {answer.text.replace('{slot}', '____')}", err=True)
-    typer.secho(f"  {words}", bold=True, err=True)
+    say(f"\n{index + 1} of {total}  {answer.prompt}  {answer.category}, {answer.form}")
+    say(f"  {answer.text.replace('{slot}', '____')}")
+    say(f"  {words}", bold=True)
 
 
 def _key() -> str:

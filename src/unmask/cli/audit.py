@@ -9,8 +9,9 @@ import typer
 
 from unmask.cli import options
 from unmask.cli.console import new_folder, split_names
-from unmask.core.options import Opening, Options
-from unmask.core.progress import progress_bar
+from unmask.core.options import Opening, Options, Precision
+from unmask.core.progress import progress_bar, report_preparation
+from unmask.core.signals import READINGS, keep
 
 
 @options.with_groups
@@ -19,6 +20,13 @@ def audit(  # noqa: PLR0913 - the parts of the command
     data: options.Data = None,
     measure: options.Measures = None,
     out: options.Out = None,
+    precision: Annotated[
+        Precision,
+        typer.Option(
+            help="certified: score in a faster precision, and again in fp32 what it could decide otherwise; "
+            "plain: all in the dtype; auto: certified in fp32 on a GPU."
+        ),
+    ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a check fails.")] = False,
     *,
     opening: Opening,
@@ -29,17 +37,25 @@ def audit(  # noqa: PLR0913 - the parts of the command
 
     Without arguments the built-in model is measured on the built-in data, offline.
     """
-    from unmask.audit.run import DEFAULT_DATA
-    from unmask.audit.run import audit as run_audit
+    from unmask.data import check_names
+    from unmask.measures import MEASURES
     from unmask.models.builtin import BUILT_IN
 
+    check_names(split_names(data))
+    measures = MEASURES.find_all(split_names(measure))
     folder = out or new_folder(model or BUILT_IN)
+    keep(READINGS if run.store else "")
     with progress_bar(quiet=output.quiet) as progress:
+        report_preparation(progress, "import torch")
+        from unmask.audit.run import DEFAULT_DATA
+        from unmask.audit.run import audit as run_audit
+
         result = run_audit(
             model,
             data=split_names(data) or DEFAULT_DATA,
-            measures=split_names(measure),
+            measures=measures,
             out=folder,
+            precision=precision,
             opening=opening,
             options=replace(run, progress=progress),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +24,7 @@ def compare(
     from unmask.audit.result import load
     from unmask.core.files import plain
     from unmask.findings import Finding
-    from unmask.findings.terminal import show
+    from unmask.findings.terminal import print_json, show
     from unmask.report.tables import change_table
 
     if len(runs) < 2:
@@ -38,4 +37,4 @@ def compare(
         return
     by_run = [[plain(each) for each in changes if each.run == number] for number in range(1, len(runs))]
     listed = [{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)]
-    typer.echo(json.dumps(listed, indent=2))
+    print_json(listed)

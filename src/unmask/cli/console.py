@@ -34,7 +34,7 @@ def _is_measure(word: str) -> bool:
     unknown = {*word.split(",")} - {*MEASURES}
     if not unknown:
         return True
-    from unmask.vectors.run import VECTOR_MEASURES
+    from unmask.vectors import VECTOR_MEASURES
 
     return unknown <= {*VECTOR_MEASURES}
 
@@ -69,7 +69,9 @@ def split_names(values: list[str] | None) -> list[str]:
 
 
 def new_folder(name: str) -> Path:
-    """The default result folder of a run: its name and the time."""
+    """Create the default result folder of a run: its name and the time, and a number if another run has that."""
+    from unmask.findings.folder import create_new
+
     plain = Path(name).resolve().name if Path(name).is_dir() else name
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
-    return RUNS / f"{slug}-{datetime.now():%Y%m%d-%H%M%S}"
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:100]
+    return create_new(RUNS / f"{slug}-{datetime.now():%Y%m%d-%H%M%S}")

@@ -1,4 +1,4 @@
-"""`unmask corpus`: count the words of two groups in a corpus, and measure its effect on a model."""
+"""`unmask corpus`: count the words of two groups in a corpus, flag its sentences, measure its effect on a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from unmask.cli import options
 from unmask.cli.console import new_folder, split_names
 from unmask.core.options import Opening, Options, TextLayout
 from unmask.core.progress import progress_bar
-from unmask.corpus.spec import CountSettings, EffectSettings
+from unmask.core.signals import READINGS, keep, resume_in
+from unmask.corpus.spec import CountSettings, EffectSettings, EmbeddingSettings, FlagSettings
+from unmask.vectors.spec import VectorSettings
 
 app = typer.Typer(
-    help="Count the words of two groups in a corpus, and measure its effect on a model.",
+    help="Count the words of two groups in a corpus, flag sentences, train vectors, and measure its effect on a model.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -51,6 +53,80 @@ def count(
         output.say(f"counts of {details['documents']:,} documents in {settings.per_document}")
 
 
+@app.command("flag")
+@options.with_groups
+def flag(
+    files: Files,
+    out: Annotated[Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/corpus-TIME")] = None,
+    *,
+    settings: FlagSettings,
+    layout: TextLayout,
+    run: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline")],
+    output: options.Output,
+) -> None:
+    """Write the sentences that have a word of a group and an attribute, such as she and nurse, to a table.
+
+    Where the lexicon says of which group an attribute is stereotypically said, it counts how many sentences follow it.
+    """
+    from unmask.corpus.run import flag as run_flag
+
+    with progress_bar(quiet=output.quiet) as progress:
+        result = run_flag(
+            files,
+            out=out or new_folder("corpus"),
+            settings=settings,
+            layout=layout,
+            options=replace(run, progress=progress),
+        )
+    output.finish(result)
+
+
+@app.command("vectors")
+@options.with_groups
+def vectors(  # noqa: PLR0913 - the parts of the command
+    files: Files,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="Vector measure of words (see `unmask list vectors`); can be repeated.", show_default="weat"),
+    ] = None,
+    questions: Annotated[
+        list[str] | None, typer.Option(help="weat-6, religion-islam, … or a file; can be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/corpus-TIME")] = None,
+    *,
+    training: EmbeddingSettings,
+    settings: Annotated[
+        VectorSettings, options.Without("layer", "pooling", "corpus", "each", "draws", "variance", "before")
+    ],
+    layout: TextLayout,
+    run: Annotated[Options, options.Without("tokens", "store", "data_dir", "offline")],
+    output: options.Output,
+) -> None:
+    """Train word vectors on a corpus, several times, and test them for associations: WEAT and others.
+
+    The vectors stay in the result folder. Run the same command again to use those that are trained.
+    """
+    from unmask.vectors import VECTOR_MEASURES
+
+    VECTOR_MEASURES.find_all(split_names(measure))  # an unknown name is an error before scipy is imported
+    from unmask.corpus.run import vectors as run_vectors
+
+    folder = out or new_folder("corpus")
+    keep(again=resume_in(folder))
+    with progress_bar(quiet=output.quiet) as progress:
+        result = run_vectors(
+            files,
+            measures=split_names(measure),
+            questions=split_names(questions),
+            out=folder,
+            training=training,
+            settings=settings,
+            layout=layout,
+            options=replace(run, progress=progress),
+        )
+    output.finish(result)
+
+
 @app.command("bias")
 @options.with_groups
 def bias(  # noqa: PLR0913 - the parts of the command
@@ -77,12 +153,14 @@ def bias(  # noqa: PLR0913 - the parts of the command
     """
     from unmask.corpus.run import bias as run_bias
 
+    folder = out or new_folder("corpus")
+    keep(READINGS if run.store else "", again=resume_in(folder))
     with progress_bar(quiet=output.quiet) as progress:
         result = run_bias(
             files,
             model,
             placebo=split_names(placebo),
-            out=out or new_folder("corpus"),
+            out=folder,
             settings=settings,
             layout=layout,
             opening=opening,

@@ -13,6 +13,7 @@ from unmask.cli.console import new_folder, split_names
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options
 from unmask.core.progress import progress_bar
+from unmask.core.signals import READINGS, keep
 from unmask.diagnose.spec import DiagnosisSettings
 from unmask.findings.terminal import console, show_sections
 
@@ -44,11 +45,16 @@ def diagnose(  # noqa: PLR0913, PLR0917 - the parts of the command
 
     Cached model outputs are shared with `unmask audit`: only new inputs are run through the model.
     """
+    from unmask.diagnose import DIAGNOSES, EVERYTHING
+
+    names: str | list[str] = name if name == EVERYTHING else split_names([name])
+    if names != EVERYTHING:
+        DIAGNOSES.find_all(names)  # an unknown name is an error before torch is imported
     from unmask.diagnose.generate import generate_file
-    from unmask.diagnose.run import EVERYTHING
     from unmask.diagnose.run import diagnose as run_diagnoses
 
     datasets = split_names(data)
+    keep(READINGS if run.store else "")
     with progress_bar(quiet=output.quiet) as progress:
         run = replace(run, progress=progress)
         if generate is not None:
@@ -56,10 +62,10 @@ def diagnose(  # noqa: PLR0913, PLR0917 - the parts of the command
                 raise DataError("--generate works with `paraphrase` only, with one model and one dataset")
             first = next(iter(models or []), None), next(iter(datasets), None)
             made = generate_file(generate, *first, wordnet=wordnet, opening=opening, options=run)
-            typer.echo(made.describe(generate))
+            console().print(made.describe(generate), soft_wrap=True)
             return
         result = run_diagnoses(
-            name if name == EVERYTHING else split_names([name]),
+            names,
             models or [],
             data=datasets,
             out=out or new_folder(name),

@@ -25,7 +25,9 @@ def explain(
 ) -> None:
     """Show how much each token contributes to the difference of a pair."""
     from unmask.audit.attribution import explain as explain_run
+    from unmask.core.options import check_number
 
+    check_number("--top", top, least=1)
     for explanation in explain_run(run, item, measure=measure, top=top):
         _show(explanation, top if item is not None else 3)
 

@@ -12,7 +12,8 @@ from unmask.cli import options
 from unmask.cli.console import RUNS
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
-from unmask.findings.terminal import console
+from unmask.core.signals import keep
+from unmask.findings.terminal import console, say
 
 if TYPE_CHECKING:
     from unmask.models import Lm
@@ -38,7 +39,6 @@ def explore(
 ) -> None:
     """Serve a local page: pairs, tokens, models side by side, a live input box, annotation."""
     require_extra()
-    from contextlib import suppress
     from secrets import token_urlsafe
 
     from unmask.explorer.live import LiveModel
@@ -51,7 +51,7 @@ def explore(
         return open_lm(model, opening)
 
     token = token_urlsafe(24)
-    site = open_folders(runs if runs else find_folders(RUNS), token)
+    site = open_folders(runs, token) if runs else open_folders(find_folders(RUNS), token, skip=_say_skipped)
     count = len(site.runs.results) + len(site.others)
     socket = open_socket(port)
     url = page_url(socket, token)
@@ -62,8 +62,17 @@ def explore(
     screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")
     screen.print(f"open {url}", soft_wrap=True)
     screen.print("reachable from this machine only; stop with Ctrl+C")
-    with socket, suppress(KeyboardInterrupt):
-        create_server(site, lambda: None if no_browser else typer.launch(url)).run([socket])
+    keep("all annotations", again="the explorer is closed")
+    server = create_server(site, lambda: None if no_browser else typer.launch(url))
+    with socket:
+        server.run([socket])
+    if server.should_exit:  # asyncio can lose the interrupt when the server ends at the same moment
+        raise KeyboardInterrupt
+
+
+def _say_skipped(reason: str) -> None:
+    """Say why a folder is not shown."""
+    say(f"skipped: {reason}")
 
 
 def require_extra() -> None:

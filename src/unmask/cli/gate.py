@@ -1,49 +1,57 @@
-"""`unmask gate`: fail if a model is significantly worse than a baseline."""
+"""`unmask gate`: fail if a model is worse than a baseline, or beyond a limit."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from unmask.cli.console import split_names
-from unmask.findings.terminal import console
+from unmask.audit.gate_spec import GateOptions
+from unmask.cli import options
+from unmask.core.errors import DataError
+from unmask.findings import terminal
 
 
+@options.with_groups
 def gate(
     run: Annotated[Path, typer.Argument(help="Result folder of the candidate model.")],
-    baseline: Annotated[Path, typer.Option(help="Result folder of the baseline model.")],
-    measure: Annotated[
-        list[str] | None, typer.Option(help="Only these measures.", show_default="all shared ones")
+    baseline: Annotated[
+        Path | None, typer.Option(help="Result folder of the baseline model.", show_default="none: see --max")
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="Accepted worsening, in the units of the measure.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    junit: Annotated[Path | None, typer.Option(help="File for JUnit XML.", show_default="none")] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(help="File that a Markdown summary is appended to, such as $GITHUB_STEP_SUMMARY; - for stdout."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    *,
+    allowed: GateOptions,
 ) -> None:
-    """Exit with code 1 if the run is significantly worse than the baseline or an accuracy check failed."""
-    from unmask.audit.compare import gate as gate_results
-    from unmask.audit.interpretation import digits_of
-    from unmask.audit.result import load
-    from unmask.core.files import plain
-    from unmask.findings.numbers import number, signed_number
+    """Fail if a run is worse than its baseline, or beyond a limit.
 
-    candidate, before = load(run), load(baseline)
-    verdicts = gate_results(candidate, before, measures=split_names(measure), tolerance=tolerance, seed=seed)
-    unread = [check for check in candidate.checks if not check.ok and "accuracy" in check.name]
+    Exit code 0: not worse; 1: worse; 3: the data cannot tell. What cannot be judged fails: data or items of the
+    baseline that the run lacks, values that are missing, and runs whose check of accuracy or finite outputs failed.
+    """
+    if baseline is None and not allowed.max:
+        raise DataError("there is nothing to compare with: give --baseline, or --max for a first run without one")
+    from unmask.audit.gate import gate as gate_results
+    from unmask.audit.gate_text import junit as to_junit
+    from unmask.audit.gate_text import lines
+    from unmask.audit.gate_text import summary as to_summary
+    from unmask.core.files import append_text, write_text
+
+    result = gate_results(run, baseline, options=allowed)
+    if junit is not None:
+        write_text(junit, to_junit(result))
+    if summary is not None and summary != Path("-"):
+        append_text(summary, to_summary(result))
     if as_json:
-        typer.echo(json.dumps([plain(verdict) for verdict in verdicts], indent=2))
+        terminal.print_json(result.to_json())
+    elif summary == Path("-"):
+        terminal.write_out(to_summary(result))
     else:
-        screen = console()
-        for each in verdicts:
-            digits = digits_of(each.statistic)
-            change = f"{number(each.a_value, digits)} → {number(each.b_value, digits)}"
-            worse, low, high = (signed_number(v, digits) for v in (each.worsening, each.low, each.high))
-            worse += f" ({low} to {high}; allowed {each.tolerance:g}; n {each.n})"
-            verdict = "FAIL" if each.worse else "pass"
-            screen.print(f"{verdict} {each.data} {each.measure}: {change}, worse by {worse}")
-        for check in unread:
-            screen.print(f"FAIL check {check.name}: {check.detail}")
-    if unread or any(verdict.worse for verdict in verdicts):
-        raise typer.Exit(1)
+        screen = terminal.console()
+        for line in lines(result):
+            screen.print(line, soft_wrap=True)
+    raise typer.Exit(result.exit_code)

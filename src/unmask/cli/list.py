@@ -10,7 +10,7 @@ import typer
 
 from unmask.core.errors import UnknownName
 from unmask.core.registry import Registry
-from unmask.findings.terminal import console
+from unmask.findings import terminal
 
 
 def listing(
@@ -28,7 +28,7 @@ def listing(
     for name, thing in things.items():
         origin = things.origin(name) if isinstance(things, Registry) else ""
         source = f" (from {origin})" if origin else ""
-        console().print(f"{name:<{width}}  {describe(thing)}{source}", soft_wrap=True)
+        terminal.write_out(f"{name:<{width}}  {describe(thing)}{source}\n")
 
 
 def known_models() -> dict[str, str]:
@@ -44,9 +44,9 @@ def known_models() -> dict[str, str]:
 
 def _describe_data(source: Any) -> str:
     """Kind, title, size, languages and licence of a dataset."""
-    from unmask.data.items import DatasetSource, TableSource
+    from unmask.data.items import DatasetSource, ScoreSource, TableSource
 
-    card, kinds = source.card, {DatasetSource: "pairs", TableSource: "table"}
+    card, kinds = source.card, {DatasetSource: "pairs", TableSource: "table", ScoreSource: "scores"}
     kind = kinds.get(type(source), "task")
     return f"[{kind}] {card.title}; {card.size:,} items, {', '.join(card.languages)}, {card.licence}"
 
@@ -55,7 +55,7 @@ _NEEDS = {"lm": "language model", "classifier": "classifier", "training": "fine-
 _KINDS: dict[str, tuple[str, Callable[[Any], str]]] = {  # where the things are; imported when listed
     "measures": ("unmask.measures:MEASURES", lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}"),
     "vectors": (
-        "unmask.vectors.run:VECTOR_MEASURES",
+        "unmask.vectors:VECTOR_MEASURES",
         lambda each: f"[{'models' if each.models_only else 'files and models'}] {each.title}: {each.reads}",
     ),
     "data": ("unmask.data:SOURCES", _describe_data),

@@ -13,7 +13,8 @@ from unmask.cli.console import split_names
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options, TextLayout
 from unmask.core.progress import progress_bar
-from unmask.mitigate.spec import MitigationOptions
+from unmask.core.signals import READINGS, keep
+from unmask.mitigate.spec import MitigationOptions, StaticOptions
 from unmask.training import TrainSettings
 from unmask.training.distributed import is_main_process
 
@@ -21,7 +22,13 @@ from unmask.training.distributed import is_main_process
 @options.with_groups
 def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
     method: Annotated[str, typer.Argument(help="Method (see `unmask list mitigations`).")],
-    model: options.Model = None,
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            help="Hub name (name@revision), folder, or file of word vectors; default: the built-in model.",
+            show_default=False,
+        ),
+    ] = None,
     corpus: Annotated[
         list[str] | None,
         typer.Option(help="Training text: txt, jsonl, csv, tsv, parquet; .gz, .xz. Optional for erasers."),
@@ -34,10 +41,14 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
         str | None, typer.Option(help="Measure ASLD for these numbers of sentences (500,1000,…); writes no checkpoint.")
     ] = None,
     draws: Annotated[int, typer.Option(help="With --curve: random samples per size.")] = 5,
+    prefix: Annotated[
+        list[str] | None, typer.Option(help="prompt: text in front of every sentence; repeat it to compare several.")
+    ] = None,
     *,
     layout: TextLayout,
     settings: TrainSettings,
     choices: MitigationOptions,
+    static: StaticOptions,
     opening: Annotated[Opening, options.Without("dtype", "tf32")],
     run: Options,
     output: options.Output,
@@ -45,10 +56,15 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
     """Mitigate the bias of a model and report what changed: bias, gendered words, language modelling.
 
     The output is an ordinary Hugging Face checkpoint with `result.json` beside it. Run the same command
-    again to resume an interrupted run.
+    again to resume an interrupted run. Of a file of word vectors, which projection, inlp and oscar change,
+    the output is a file in the same format.
     """
+    from unmask.mitigate import METHODS
+
+    METHODS.find(method)  # an unknown name is an error before torch is imported
     from unmask.mitigate.run import mitigate as run_mitigate
 
+    keep(READINGS if run.store else "")
     with progress_bar(quiet=output.quiet or not is_main_process()) as progress:
         result = run_mitigate(
             method,
@@ -58,9 +74,11 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
             out=out,
             curve=_sizes(curve),
             draws=draws,
+            prefix=prefix or (),
             layout=layout,
             settings=settings,
             choices=choices,
+            static=static,
             opening=opening,
             options=replace(run, progress=progress),
         )
@@ -71,6 +89,6 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
 def _sizes(curve: str | None) -> tuple[int, ...]:
     """The numbers of sentences of `--curve`."""
     sizes = [] if curve is None else curve.split(",")
-    if not all(size.strip().isdigit() for size in sizes):
+    if not all(size.strip().isdecimal() for size in sizes):
         raise DataError(f"--curve {curve}: give comma-separated numbers of sentences, such as 500,1000,2000")
     return tuple(map(int, sizes))

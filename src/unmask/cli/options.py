@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 
 from unmask.cli.console import split_names
 from unmask.core.options import literal_choices, option
+from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
@@ -42,26 +42,26 @@ class Output:
     def say(self, line: str) -> None:
         """Print a line to stderr, unless quiet."""
         if not self.quiet:
-            typer.echo(line, err=True)
+            terminal.say(line)
 
     def finish(self, result: Result, show: Callable[[Any], None] | None = None) -> None:
         """Print the result (`show` if it has its own form), write its page, and say where it is."""
         if self.as_json:
-            typer.echo(json.dumps(result.meta, indent=2, ensure_ascii=False))
+            terminal.print_json(result.meta)
         elif show is not None:
             show(result)
         else:
-            from unmask.findings.terminal import show_sections
-
-            show_sections(result.findings)
+            terminal.show_sections(result.findings)
         if result.folder is None:
             return
-        page = result.folder / "report.html"
-        if self.report:
-            from unmask.report.run import write
+        from unmask.findings.envelope import PAGE
 
-            write(result, page)
-        self.say(f"result in {result.folder}" + (f"; open {page} in a browser" if self.report else ""))
+        if self.report:
+            from unmask.report.run import write_page
+
+            write_page(result)
+        page = f"; open {result.folder / PAGE} in a browser" if self.report else ""
+        self.say(f"result in {result.folder}{page}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from unmask.core.signals import keep
+
 
 class Format(StrEnum):
     """Output format."""
@@ -44,12 +46,14 @@ def report(
     ] = None,
 ) -> None:
     """Write a self-contained HTML page, or tables; several runs are compared."""
+    from unmask.findings.terminal import say, write_out
     from unmask.report.run import report as write_report
 
+    if figures is not None:
+        keep("figures that are complete")
     tables = [name.value for name in table or []]
     written = write_report(*runs, out=out, format=kind.value, tables=tables, figures=figures, card=card)  # type: ignore[arg-type]
-    to_stdout = isinstance(written, str)
-    if to_stdout:
-        typer.echo(written, nl=False)
+    if to_stdout := isinstance(written, str):
+        write_out(written)
     for path in filter(None, (None if to_stdout else written, figures, card)):
-        typer.echo(f"wrote {path}", err=to_stdout)
+        say(f"wrote {path}") if to_stdout else write_out(f"wrote {path}\n")

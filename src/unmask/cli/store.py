@@ -21,8 +21,8 @@ def store(
         screen.print(f"freed {kept.clear_stores(name) / 1e6:.1f} MB")
         return
     listed = kept.list_stores()
-    total = sum(size for _, size, _ in listed) / 1e6
+    total = sum(file.size for file in listed) / 1e6
     screen.print(f"{kept.store_dir()}: {total:.1f} MB in {len(listed)} stores")
-    for namespace, size, count in listed:
-        readings = f"{count:,} sentences" if count >= 0 else "damaged; recreated at the next run"
-        screen.print(f"  {namespace}  {size / 1e6:8.1f} MB  {readings}")
+    for file in listed:
+        readings = "damaged or of a newer version" if file.readings is None else f"{file.readings:,} sentences"
+        screen.print(f"  {file.name}  {file.size / 1e6:8.1f} MB  {readings}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,10 @@ import typer
 
 from unmask.cli.console import new_folder
 from unmask.cli.options import Output, with_groups
-from unmask.core.errors import DataError
+from unmask.core.boundary import parse_json
+from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
+from unmask.core.progress import progress_lines
+from unmask.core.signals import keep, resume_in
 from unmask.findings.terminal import console, show
 from unmask.studies.spec import Runtime, StudyOptions
 
@@ -36,7 +39,8 @@ def study(  # noqa: PLR0913 - the parts of the command
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the steps and their expected duration without running them.")
+        bool,
+        typer.Option("--dry-run", help="Print the steps, their expected duration, and what each table is made of."),
     ] = False,
     settings: Annotated[
         list[str] | None,
@@ -56,23 +60,34 @@ def study(  # noqa: PLR0913 - the parts of the command
         return
     if folder is not None:
         raise DataError(f"{folder}: unexpected argument; give the folder with --out {folder}, or use `study status`")
+    from unmask.studies import STUDIES
+
+    STUDIES.find(name)  # an unknown name is an error before torch is imported
     from unmask.studies.run import make_plan, run_plan
 
     plan = make_plan(name, options=replace(options, settings=_settings(settings or ())), runtime=runtime)
-    root = out or new_folder(f"study-{name}")
     if dry_run:
-        from unmask.studies.durations import forecast
+        from unmask.studies.durations import forecast, parts_table
 
-        show(replace(forecast(plan.steps, plan.missing_steps(root)), notes=plan.notes))
+        missing = list(plan.steps) if out is None else plan.missing_steps(out)
+        found, parts = forecast(plan.steps, missing, plan.runtime), parts_table(plan.study, plan.roles, plan.steps)
+        show(replace(found, tables=(*found.tables, *([parts] if parts.rows else [])), notes=plan.notes))
         return
+    root = out or new_folder(f"study-{name}")
     for note in plan.notes:
         output.say(f"note: {note}")
 
-    def report(label: str, share: float, total: int, note: str = "") -> None:
-        """A line for every step: steps may take hours, and their lines stay in a log."""
-        output.say(f"[{round(share * total)}/{total}] {note}")
+    keep("finished steps", again=resume_in(root))
 
-    result = run_plan(plan, root, progress=report)
+    with progress_lines(quiet=output.quiet or sys.stderr.isatty()) as remind:  # a step may take longer than a line
+
+        def report(label: str, share: float, total: int, note: str = "") -> None:
+            """A line for every step: steps may take hours, and their lines stay in a log."""
+            output.say(f"[{round(share * total)}/{total}] {note}")
+            remind(label, share, total)
+
+        remind("steps", 0.0, len(plan.steps))
+        result = run_plan(plan, root, progress=report)
     output.finish(result, _show)
     if result.meta["details"]["failed"]:
         raise typer.Exit(1)
@@ -91,14 +106,16 @@ def _settings(assignments: Sequence[str]) -> dict[str, Any]:
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not name or not equals:
-            raise DataError(f"--set {assignment}: expected NAME=VALUE, as in --set use.steps=500")
+            raise DataError(f"--set {shorten(assignment, MAX_FOUND)}: expected NAME=VALUE, as in --set use.steps=500")
         *parts, last = name.split(".")
         inner = settings
         for part in parts:
             inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise DataError(f"--set {quote(assignment)}: {quote(part)} was set to {quote(inner)} before")
         try:
-            inner[last] = json.loads(value)
-        except json.JSONDecodeError:
+            inner[last] = parse_json(value, name)
+        except DataError:
             inner[last] = value
     return settings
 

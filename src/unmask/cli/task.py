@@ -12,6 +12,7 @@ from unmask.cli import options
 from unmask.cli.console import new_folder
 from unmask.core.options import Opening, Options
 from unmask.core.progress import progress_bar
+from unmask.core.signals import READINGS, keep, resume_in
 from unmask.tasks.spec import TaskSettings
 
 
@@ -33,20 +34,20 @@ def task(  # noqa: PLR0913 - the parts of the command
 
     Accuracy is reported beside bias. biasbios, stsbias and nlibias fine-tune the model first, unless it
     already has a classification head; winobias and winogender are zero-shot; sentiment and toxicity take a
-    classifier.
+    classifier, or with --train a language model to fine-tune.
     """
+    from unmask.tasks import TASKS
+
+    TASKS.find(name)  # an unknown name is an error before torch is imported
     from unmask.tasks.run import task as run_task
     from unmask.training.distributed import is_main_process, on_main_process
 
     main = is_main_process()
+    folder = out or on_main_process(lambda: new_folder(name))
+    keep(READINGS if run.store else "", again=resume_in(folder))
     with progress_bar(quiet=output.quiet or not main) as progress:
         result = run_task(
-            name,
-            models or [],
-            out=out or on_main_process(lambda: new_folder(name)),
-            settings=settings,
-            opening=opening,
-            options=replace(run, progress=progress),
+            name, models or [], out=folder, settings=settings, opening=opening, options=replace(run, progress=progress)
         )
     if main:
         output.finish(result)

@@ -43,8 +43,11 @@ def vectors(  # noqa: PLR0913 - the parts of the command
 ) -> None:
     """Test whether word vectors are associated more with one set of words than with another.
 
-    WEAT, SEAT, C-SEAT, CEAT, direct bias, RIPA and nearest-neighbour bias, with intervals.
+    WEAT and its variants, RNSB, direct bias, RIPA, relative norm distance and neighbours, with intervals.
     """
+    from unmask.vectors import VECTOR_MEASURES
+
+    VECTOR_MEASURES.find_all(split_names(measure))  # an unknown name is an error before torch is imported
     from unmask.vectors.run import vectors as run_vectors
 
     with progress_bar(quiet=output.quiet) as progress:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 NAN = math.nan
@@ -17,6 +17,8 @@ class Value:
     low: float = NAN
     high: float = NAN
     method: str = ""  # "wilson", "bca", …
+    unit: str = field(default="", kw_only=True)  # what was resampled: "writer", "target term"; empty: single items
+    design_effect: float | None = field(default=None, kw_only=True)  # variance over that of independent items
 
     @property
     def has_interval(self) -> bool:
@@ -61,7 +63,8 @@ class Estimate(Value):
     @classmethod
     def of(cls, value: Value, **fields: Any) -> Self:
         """A value with what it estimates."""
-        return cls(value.value, value.low, value.high, value.method, **fields)
+        known = {"unit": value.unit, "design_effect": value.design_effect}
+        return cls(value.value, value.low, value.high, value.method, **known | fields)
 
     @property
     def signed(self) -> float | None:

@@ -1,36 +1,163 @@
-"""Write files atomically, JSON that every reader accepts, checksums, and the cache folder."""
+"""Write files atomically, lock folders, JSON that every reader accepts, checksums, and the cache folder.
+
+A file or folder that cannot be written is an `OutputError`, in one line.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
+import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from unmask.core import environment
+from unmask.core.errors import OutputError
+from unmask.core.signals import unfinished
+
 PARTIAL = ".partial"  # suffix of a file that is being written
+_number = itertools.count()
 
 
 @contextmanager
 def partial_file(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that replaces it when the block ends without an error."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
+    """A temporary file beside `path` that replaces it when the block ends without an error; its folder is created."""
+    make_folder(path.parent)
+    partial = partial_path(path)
+    with writing(path):
+        unfinished.add(partial)
+        try:
+            yield partial
+            flush(partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+            unfinished.discard(partial)
+
+
+def partial_path(path: Path) -> Path:
+    """A new temporary name beside `path`."""
+    return path.with_name(f"{path.name[:40]}.{os.getpid()}-{next(_number)}{PARTIAL}")
+
+
+def is_partial(name: str) -> bool:
+    """Whether a file name is one of `partial_path`."""
+    return re.fullmatch(r".+\.\d+-\d+\.partial", name, re.DOTALL) is not None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an error of the file system while writing `path` into an `OutputError`."""
     try:
-        yield partial
-        partial.replace(path)
+        yield
+    except Exception as error:
+        if not isinstance(error, OSError) and not _is_write_error(error):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(
+            f"cannot write {path} ({reason}): free some space, check the permissions, or give another place"
+        ) from error
+
+
+def _is_write_error(error: Exception) -> bool:
+    """Whether safetensors or torch could not write a file; their errors are not those of the file system."""
+    torch_error = any(name in str(error) for name in ("PytorchStreamWriter", "inline_container.cc"))
+    return torch_error or type(error).__name__ == "SafetensorError"
+
+
+def make_folder(path: Path) -> Path:
+    """Create a folder and its parents."""
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Create a folder and lock it for this process; `OutputError` if another process holds it.
+
+    The lock is on the folder itself, ends with the process, and leaves no file. Where the file system has no
+    locks (Windows, some network shares) nothing is locked.
+    """
+    make_folder(folder)
+    if os.name == "nt":  # folders cannot be opened
+        yield
+        return
+    with writing(folder):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        if not _try_lock(handle):
+            raise OutputError(
+                f"{folder} is being written by another process: wait until it ends, or give another folder"
+            )
+        yield
     finally:
-        partial.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def lock_file(path: Path, patience: float = 30.0) -> Iterator[None]:
+    """Hold a file while it is read and replaced, so that no change of another process is lost; it is created.
+
+    Waits for other processes and threads, at most `patience` seconds. The lock is on the file itself: whoever
+    waited for a file that was replaced meanwhile waits for the new one. Where there are no locks nothing is locked.
+    """
+    make_folder(path.parent)
+    end = time.monotonic() + patience
+    while True:
+        with writing(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            if _try_lock(handle) and _is_same_file(handle, path):
+                yield
+                return
+        finally:
+            os.close(handle)
+        if time.monotonic() > end:
+            raise OutputError(f"{path} is held by another process: wait until it ends")
+        time.sleep(0.005)
+
+
+def _try_lock(handle: int) -> bool:
+    """Lock an open file unless another process holds it; true, too, where there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        pass
+    return True
+
+
+def _is_same_file(handle: int, path: Path) -> bool:
+    """Whether the open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except OSError:
+        return False
 
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text file completely or not at all; the folder is created."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with partial_file(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def append_text(path: Path, text: str) -> Path:
+    """Append to a text file; the folder is created."""
+    make_folder(path.parent)
+    with writing(path), path.open("a", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
     return path
 
 
@@ -55,10 +182,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
     if isinstance(value, Path):
-        return value.name  # results hold no paths of the machine
+        return file_name(value)  # results hold no paths of the machine
     if hasattr(value, "tolist"):  # NumPy scalars and arrays
         return plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def file_name(path: Path) -> str:
+    """The name of a file as text for results: bytes that are not UTF-8 become question marks."""
+    return path.name.encode("utf-8", "replace").decode()
 
 
 def sha256_of(path: Path) -> str:
@@ -69,8 +201,17 @@ def sha256_of(path: Path) -> str:
 
 def cache_dir() -> Path:
     """The cache of datasets and model outputs: `$UNMASK_CACHE_DIR`, else the user's cache folder."""
-    if chosen := os.environ.get("UNMASK_CACHE_DIR"):
-        return Path(chosen)
+    if chosen := environment.cache_dir():
+        return chosen
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("unmask"))
+
+
+def flush(path: Path) -> None:
+    """Make sure that the content is on the disk before the file gets its name."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from unmask.core.errors import DataError, UnknownName
+from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.progress import Progress
 
+MAX_SEED = 2**32 - 1  # of numpy's and transformers' generators
 
-def option(
+
+def option(  # noqa: PLR0913 - the facts about an option
     default: Any = MISSING,
     help: str = "",
     *,
     flag: str = "",
     shown: str = "",
     least: float | None = None,
+    most: float | None = None,
     factory: Any = MISSING,
 ) -> Any:
     """A field of an option group.
@@ -30,27 +34,39 @@ def option(
             `--no-…` sets a field to False.
         shown: what the help shows as the default, if the value itself says too little.
         least: the smallest value allowed.
+        most: the largest value allowed.
         factory: makes the default value.
     """
-    metadata = {"help": help, "flag": flag, "shown": shown, "least": least}
+    metadata = {"help": help, "flag": flag, "shown": shown, "least": least, "most": most}
     if factory is not MISSING:
         return field(default_factory=factory, metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
 def check_values(group: Any) -> None:
-    """Refuse values below the smallest one, and those that are no choice of a `Literal`."""
+    """Refuse numbers that are not finite or out of range, and values that are no choice of a `Literal`."""
     hints = get_type_hints(type(group))
     for each in fields(group):
-        value, least = getattr(group, each.name), each.metadata.get("least")
+        value = getattr(group, each.name)
         if value is None:
             continue
-        if least is not None and not value >= least:
-            raise DataError(f"{each.name} is {value:g}, expected at least {least:g}")
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int | float):
+                check_number(each.name, number, least=each.metadata.get("least"), most=each.metadata.get("most"))
         choices = literal_choices(hints[each.name])
         if choices and value not in choices:
             listed = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices[1:] else choices[0]
             raise DataError(f"{each.name} is {value!r}, expected {listed}")
+
+
+def check_number(name: str, value: float, *, least: float | None = None, most: float | None = None) -> None:
+    """Refuse a number that is NaN, infinite, below the smallest or above the largest value allowed."""
+    if least is not None and not value >= least:
+        raise DataError(f"{name} is {quote(value)}, expected at least {least:g}")
+    if most is not None and not value <= most:
+        raise DataError(f"{name} is {quote(value)}, expected at most {most:,}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DataError(f"{name} is {quote(value)}, expected a finite number")
 
 
 def literal_choices(hint: Any) -> tuple[str, ...]:
@@ -101,8 +117,10 @@ class Opening:
 class Options:
     """How to run: on how much data, with which seed, how fast."""
 
-    limit: int | None = option(None, "Only the first N items (pairs, prompts, documents).", least=1)
-    seed: int = option(0, "Random seed (samples, data order, initialisation, bootstrap).", least=0)
+    limit: int | None = option(
+        None, "Only N items, sampled by category and direction; of a corpus, the first N documents.", least=1
+    )
+    seed: int = option(0, "Random seed (samples, data order, initialisation, bootstrap).", least=0, most=MAX_SEED)
     tokens: int | None = option(None, "Maximum padded tokens per batch.", shown="by device", least=1)
     store: bool = option(True, "Do not use the cache of model outputs.", flag="--no-store")
     data_dir: Path | None = option(None, "Folder of datasets.")
@@ -115,6 +133,7 @@ class Options:
         check_values(self)
 
 
+Precision = Literal["auto", "plain", "certified"]  # of an audit: `audit.certified`
 Unit = Literal["line", "block", "file"]
 
 

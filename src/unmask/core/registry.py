@@ -1,8 +1,8 @@
 """The registry of measures, datasets, mitigations, tasks and diagnoses.
 
-A thing is found by being there: every module-level object of the right type in a module of the package, and
-every object that another installed package offers through an entry point, belongs to the registry. Nothing is
-imported before the first look-up.
+A thing is found by being there: every module-level object of the right type in a module of the package (or in its
+one module `catalog`), and every object that another installed package offers through an entry point, belongs to the
+registry. Nothing is imported before the first look-up, and the functions of a catalogue not before they are called.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from unmask.core.errors import DataError, UnknownName
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -29,7 +31,7 @@ class Registry(Mapping[str, T], Generic[T]):
         kind: str,
         type_: type[T],
         *,
-        package: str,
+        home: str,
         group: str,
         name_of: Callable[[T], str] = lambda thing: thing.name,  # type: ignore[attr-defined]
         order: Callable[[T], Any] = lambda _: 0,
@@ -39,13 +41,13 @@ class Registry(Mapping[str, T], Generic[T]):
         Args:
             kind: what a thing is called in messages, such as "measure".
             type_: the type of the things.
-            package: the package whose modules are searched, such as "unmask.measures".
+            home: the package whose modules are searched, such as "unmask.measures", or one module.
             group: the entry point group of other packages, such as "unmask.measures".
             name_of: the name of a thing.
             order: sort key that comes before the name.
         """
         self.kind, self.group = kind, group
-        self._type, self._package, self._name_of, self._order = type_, package, name_of, order
+        self._type, self._home, self._name_of, self._order = type_, home, name_of, order
 
     def find(self, wanted: str | T) -> T:
         """The thing called `wanted`, or `wanted` itself if it is one."""
@@ -85,6 +87,8 @@ class Registry(Mapping[str, T], Generic[T]):
     @cached_property
     def _found(self) -> dict[str, tuple[T, str]]:
         """Every thing with its origin, by name."""
+        from importlib.metadata import entry_points
+
         found = {name: (thing, "") for name, thing in self._built_in().items()}
         for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
             source = point.dist.name if point.dist else "another package"
@@ -99,9 +103,12 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def _built_in(self) -> dict[str, T]:
         """The things of the package itself, sorted."""
-        package = import_module(self._package)
-        names = [module.name for module in pkgutil.iter_modules(package.__path__)]
-        modules = [import_module(f"{self._package}.{name}") for name in names]
+        home = import_module(self._home)
+        if hasattr(home, "__path__"):
+            names = [module.name for module in pkgutil.iter_modules(home.__path__)]
+            modules = [import_module(f"{self._home}.{name}") for name in names]
+        else:
+            modules = [home]
         things = {self._name_of(thing): thing for module in modules for thing in self._things_in(vars(module))}
         return dict(sorted(things.items(), key=lambda pair: (self._order(pair[1]), pair[0])))
 

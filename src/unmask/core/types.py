@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from unmask.core.lazy_imports import lazy_names
 
+if TYPE_CHECKING:
+    from unmask.core.arrays import Floats as Floats  # noqa: PLC0414 - exported
+    from unmask.core.arrays import Ints as Ints  # noqa: PLC0414 - exported
+
+__getattr__ = lazy_names("unmask.core", {"Floats": "arrays", "Ints": "arrays"})
 Kind = Literal["masked", "causal"]
 Side = Literal["more", "less", "unrelated"]
 Outcome = Literal["more", "less", "tie", "unscored"]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # ------------------------------------------------------------------------------------------- data
 
@@ -70,6 +73,17 @@ class Card:
     size: int
     problems: str
     package: str = "unmask.data"  # the package that ships its files without URL
+    manual: str = ""  # how to get the files, if they cannot be downloaded by name; they have no checksum then
+
+
+@dataclass(frozen=True, slots=True)
+class CardFact:
+    """Something measured about a dataset, and the command that printed it."""
+
+    about: str  # "reliability", "design effect", "smallest visible difference"
+    value: str
+    command: str
+    date: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +95,13 @@ class Dataset:
     sha256: str
     verified: bool  # False: the file differs from the card's; the result says `unverified`
     warnings: tuple[str, ...] = ()  # e.g. malformed rows that were left out, with row numbers
+    total: int | None = None  # of a subset: number of items of the whole dataset
+    sides: tuple[str, str] | None = None  # of templates not about gender: the words of `more` and of `less`
+
+    @property
+    def whole_size(self) -> int:
+        """Number of items of the whole dataset."""
+        return len(self.items) if self.total is None else self.total
 
     def facts(self) -> dict[str, Any]:
         """What a result records about the data."""
@@ -94,6 +115,8 @@ class Dataset:
             "source": card.source,
             "problems": card.problems,
             "n": len(self.items),
+            **({} if self.total is None else {"subset_of": self.total}),
+            **({} if self.sides is None else {"sides": list(self.sides)}),
             "size": card.size,
             "sha256": self.sha256,
             "verified": self.verified if card.folder else None,  # user data: no checksum to verify
@@ -104,17 +127,22 @@ class Dataset:
 # ------------------------------------------------------------------------ probes and readings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Encoded:
     """A text as the tokenizer encodes it for the model, special tokens included."""
 
     ids: tuple[int, ...]
     content: tuple[int, ...]  # positions of the text tokens, in order; of two texts, those of the second
     split: int = 0  # start of segment 1, for models with token type ids; else 0
+    context: tuple[int, int] = (0, 0)  # positions from and to of a prefix: context, neither scored nor aligned
+
+    @cached_property
+    def own_reads(self) -> tuple[tuple[int, int], ...]:
+        """Every content token read at its own position."""
+        return tuple(zip(self.content, map(self.ids.__getitem__, self.content), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """A query to the model: mask some positions of a sentence, read log-probabilities at others.
 
     With `one_at_a_time` the sentence is run once for every position in `masked`, with only that position
@@ -130,6 +158,10 @@ class Probe:
     split: int = 0
     head: Literal["lm", "next"] = "lm"  # `next`: the next-sentence head, with reads ((0, class),)
 
+    def __hash__(self) -> int:
+        """Enough to tell most probes apart: hashing the reads too takes several times as long."""
+        return hash((self.ids, self.masked, self.attention))
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -138,6 +170,40 @@ class Reading:
     logprobs: Floats
     ranks: Ints  # 0: the token is the most likely one at its position
     attention_received: Floats | None = None  # per position of `Probe.ids`; sums to one
+    known_finite: bool = False  # that every number is finite was checked already
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every number is finite; only then do the log-probabilities and ranks mean anything."""
+        if self.known_finite:
+            return True
+        import numpy as np
+
+        weights = self.attention_received
+        return bool(np.isfinite(self.logprobs).all() and (weights is None or np.isfinite(weights).all()))
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What was read of many sentences, one after another."""
+
+    logprobs: Floats
+    ranks: Ints
+    counts: Ints  # for each sentence, how many tokens were read
+    received: Floats | None  # the attention received at the position of each read, if it was asked for
+
+    def total(self, values: Floats) -> Floats:
+        """The sum over each sentence of a value for each token."""
+        import numpy as np
+
+        sentence = np.repeat(np.arange(len(self.counts)), self.counts)
+        return np.asarray(np.bincount(sentence, values, len(self.counts)), np.float64)
+
+    def repeat(self, values: Floats) -> Floats:
+        """A value for each sentence, repeated for each of its tokens."""
+        import numpy as np
+
+        return np.repeat(values, self.counts)
 
 
 class Reader(Protocol):
@@ -213,6 +279,7 @@ class Published:
 
 Probes = Mapping[Side, tuple[Probe, ...]]
 Summary = Literal["share", "magnitude", "lean", "association", "lms", "ss", "icat"]
+OF_WORDS = "mean-word-"  # prefix of a statistic: the mean over words of the absolute lean of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +315,7 @@ class Row:
     scores: Mapping[Side, float]  # empty when unscored
     outcome: Outcome
     reason: str = ""
+    precision: str = ""  # of its scores: fp32, tf32, fp16, bf16
 
     @property
     def difference(self) -> float:

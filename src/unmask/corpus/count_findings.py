@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 
 from unmask import data
 from unmask.core.estimate import NAN, Estimate, Value
+from unmask.core.types import Ints
 from unmask.corpus.counting import GROUPS, CorpusCounts, TermCounter
 from unmask.corpus.ratios import ilps, word_share
 from unmask.corpus.terms import FEMININE
@@ -42,7 +43,7 @@ class ProfessionCounts:
         """The share of the first set."""
         if not self.both:
             return Value(NAN, method="no word of either set in its sentences")
-        return _scale(wilson(self.first, self.both), 0.01)
+        return scale_value(wilson(self.first, self.both), 0.01)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +83,26 @@ class CountSummary:
 def summarize(counts: CorpusCounts, counter: TermCounter, *, seed: int = 0) -> CountSummary:
     """ILPS, the shares of the two sets, and the professions in the same sentences."""
     unit = "groups of documents" if counts.documents > GROUPS else "documents"
-    women = {occupation.name: occupation.women for occupation in data.read("occupations")}
-    together = zip(counter.terms.professions, counts.cooccurrences.tolist(), strict=True)
-    found = [
-        ProfessionCounts(name, sentences, first, second, women.get(name))
-        for name, (sentences, first, second) in together
-        if sentences
-    ]
     return CountSummary(
         counts,
         counter,
         unit,
         ilps(counts.groups, seed=seed, unit=unit),
         tuple(word_share(counts.groups, side, seed=seed, unit=unit) for side in (0, 1)),
-        tuple(sorted(found, key=lambda profession: -profession.sentences)),
+        profession_counts(counter, counts.cooccurrences),
     )
+
+
+def profession_counts(counter: TermCounter, cooccurrences: Ints) -> tuple[ProfessionCounts, ...]:
+    """The professions, or other attributes, that occur, most frequent first."""
+    women = {occupation.name: occupation.women for occupation in data.read("occupations")}
+    together = zip(counter.terms.professions, cooccurrences.tolist(), strict=True)
+    found = [
+        ProfessionCounts(name, sentences, first, second, women.get(name))
+        for name, (sentences, first, second) in together
+        if sentences
+    ]
+    return tuple(sorted(found, key=lambda profession: -profession.sentences))
 
 
 def count_estimates(summary: CountSummary) -> Iterator[Estimate]:
@@ -157,7 +163,7 @@ def _tables(summary: CountSummary, files: Sequence[str]) -> Iterator[Table]:
             (
                 summary.names[side],
                 counts.set_total(side),
-                _scale(summary.shares[side], 1000),
+                scale_value(summary.shares[side], 1000),
                 int((counts.terms[counter.set_of_form == side] > 0).sum()),
                 len(counter.terms.sets[side]),
             )
@@ -222,5 +228,6 @@ def _notes(summary: CountSummary) -> Iterator[str]:
     yield "counts say how often words are used, not what is said with them"
 
 
-def _scale(value: Value, factor: float) -> Value:
+def scale_value(value: Value, factor: float) -> Value:
+    """A value and its interval times a factor."""
     return Value(value.value * factor, value.low * factor, value.high * factor, value.method)

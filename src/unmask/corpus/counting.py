@@ -8,19 +8,24 @@ Memory does not grow with the corpus, and the ranges do not depend on the number
 from __future__ import annotations
 
 import os
+import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from unmask.core.errors import DataError
 from unmask.core.options import TextLayout
 from unmask.core.progress import Step
+from unmask.core.signals import no_interrupts
 from unmask.core.types import Ints
 from unmask.corpus.matching import Matcher, Matches
 from unmask.corpus.ranges import FilePart, document_starts, file_parts, read_range
@@ -28,6 +33,7 @@ from unmask.corpus.terms import TermSets
 from unmask.data.documents import TABLES, Problems, existing_files, file_format, read_file
 from unmask.data.sentences import LONGEST, ends_sentence
 
+T = TypeVar("T")
 GROUPS = 1_000  # groups of documents, the units of the intervals
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting
 _AFTER = 24  # bytes of context after the mark that may end a sentence
@@ -123,14 +129,13 @@ class TermCounter:
             return counts
         sides = self.set_of_form[matches.terms]
         words = [matches.starts[sides == number].tolist() for number in (0, 1)]
-        raw = np.frombuffer(buffer, np.uint8)
-        marks = np.flatnonzero((raw == 46) | (raw == 33) | (raw == 63) | (raw == _LINE_END)).tolist()  # . ! ?
+        marks = sentence_marks(buffer)
         begin = end = -1
         seen: set[int] = set()
         named = self.profession_of_form[matches.terms[sides == 2]].tolist()
         for start, profession in zip(matches.starts[sides == 2].tolist(), named, strict=True):
             if start >= end:
-                begin, end = _sentence(buffer, marks, start)
+                begin, end = sentence_around(buffer, marks, start)
                 seen = set()
             if profession not in seen:
                 seen.add(profession)
@@ -157,7 +162,7 @@ class TermCounter:
         layout = replace(self.layout, unit="line") if single else self.layout
         problems, total = Problems(), self.empty()
         texts = (document.text.encode("utf-8", errors="replace") for document in read_file(path, layout, problems))
-        for batch in _batches(texts):
+        for batch in document_batches(texts, len):
             buffer = b"\n".join(batch)
             sizes = np.array([len(text) + 1 for text in batch[:-1]], dtype=np.int64)
             starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -235,32 +240,55 @@ def _count_parts(parts: Sequence[FilePart], counter: TermCounter, processes: int
     if workers <= 1 or (processes is None and sum(part.end - part.begin for part in parts) < SMALL):
         yield from map(counter.count_part, parts)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (counter,)) as pool:
+    others = {*active_children()}
+    with ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (counter,)) as pool, _ended_on_error(others):
         waiting: list[Future[CorpusCounts]] = []
         for part in parts:
-            waiting.append(pool.submit(_count_in_worker, part))
+            with no_interrupts():  # a worker is started here
+                waiting.append(pool.submit(_count_in_worker, part))
             if len(waiting) >= 2 * workers:
                 yield waiting.pop(0).result()
         yield from (future.result() for future in waiting)
+
+
+@contextmanager
+def _ended_on_error(others: Container[BaseProcess]) -> Iterator[None]:
+    """End all child processes but the `others` when the block fails: the pool would wait for their work."""
+    try:
+        yield
+    except BaseException:
+        for child in active_children():
+            if child not in others:
+                child.terminate()
+        raise
 
 
 _worker_counter: list[TermCounter] = []  # in a worker process: the counter it was started with
 
 
 def _init_worker(counter: TermCounter) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _worker_counter[:] = [counter]
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent process has ended, however it ended."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _count_in_worker(part: FilePart) -> CorpusCounts:
     return _worker_counter[0].count_part(part)
 
 
-def _batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Batches of documents of a few megabytes."""
-    batch, size = list[bytes](), 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
+def document_batches(documents: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Batches of documents of a few megabytes in all."""
+    batch, size = list[T](), 0
+    for document in documents:
+        batch.append(document)
+        size += length(document)
         if size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -268,7 +296,13 @@ def _batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def _sentence(buffer: bytes, marks: list[int], position: int) -> tuple[int, int]:
+def sentence_marks(buffer: bytes) -> list[int]:
+    """Where a sentence may end: at a mark, or at the end of a line."""
+    raw = np.frombuffer(buffer, np.uint8)
+    return np.flatnonzero((raw == 46) | (raw == 33) | (raw == 63) | (raw == _LINE_END)).tolist()  # . ! ?
+
+
+def sentence_around(buffer: bytes, marks: list[int], position: int) -> tuple[int, int]:
     """Begin and end of the sentence around a position."""
     after = bisect_right(marks, position)
     before = after - 1

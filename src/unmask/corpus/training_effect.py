@@ -16,10 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from unmask.audit.plan import engine_for
-from unmask.core.errors import DataError
+from unmask.core.boundary import read_json, validate
+from unmask.core.errors import DataError, ResultError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.files import write_json
+from unmask.core.files import write_json, writing
 from unmask.core.options import Opening, Options
 from unmask.core.progress import with_label
 from unmask.core.seeds import generator
@@ -32,7 +35,7 @@ from unmask.models import open_lm
 from unmask.stats import Comparison
 from unmask.training import train
 from unmask.training.checkpoints import save_model
-from unmask.training.collators import collator_for, encode_rows
+from unmask.training.collators import collator_for, encode_rows, padding_multiple
 from unmask.training.utility import accuracy, perplexity
 
 RECORD = "training.json"
@@ -118,26 +121,46 @@ def _train_checkpoint(plan: TrainingPlan, texts: Sequence[str], folder: Path) ->
     lm = open_lm(plan.model, plan.opening)
     causal = lm.kind == "causal"
     rows = encode_rows(texts, lm.tokenizer, length=min(plan.settings.length, lm.facts.max_length), causal=causal)
-    request = {"start": lm.facts.fingerprint, "rows": rows_digest(rows), "settings": asdict(plan.settings)}
+    settings = plan.settings.for_device(lm.network.device)
+    request = {"start": lm.facts.fingerprint, "rows": rows_digest(rows), "settings": asdict(settings)}
     record = folder / RECORD
-    if record.is_file():
-        saved = json.loads(record.read_text(encoding="utf-8"))
-        if saved["asked"] == json.loads(json.dumps(request)):
-            return dict(saved)
+    saved = _read_record(record)
+    if saved is not None and saved["asked"] == json.loads(json.dumps(request)):
+        return dict(saved)
+    collate = collator_for(lm.tokenizer, causal=causal, multiple=padding_multiple(lm.network.model))
     outcome = train(
         lm.network.model,
         rows,
-        collator_for(lm.tokenizer, causal=causal),
-        plan.settings,
+        collate,
+        settings,
         folder.with_name(f"{folder.name}-unfinished"),
         progress=with_label(plan.options.progress, f"training on the {folder.name}"),
         key=rows_digest(rows),
+        count=collate.count,
     )
-    record.unlink(missing_ok=True)
+    with writing(record):
+        record.unlink(missing_ok=True)
     save_model(lm.network.model, lm.tokenizer, folder)
     losses = [list(loss) for loss in outcome.losses]
     content = {"asked": request, "texts": len(texts), "steps": outcome.steps, "losses": losses}
     return dict(write_json(record, content))
+
+
+class TrainingRecord(TypedDict):
+    """What is kept of the training of a checkpoint."""
+
+    asked: dict[str, Any]
+    texts: int
+    steps: int
+    losses: list[tuple[int, float]]
+
+
+def _read_record(path: Path) -> TrainingRecord | None:
+    """The record of a trained checkpoint; None if there is none, or if it is damaged: then it is trained again."""
+    try:
+        return validate(TrainingRecord, read_json(path, ResultError), str(path), ResultError)
+    except ResultError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,30 @@
     data.from_records([("He …", "She …")])  the same, from Python
     data.tables()                           names of the tables: prompts, words, training sentences, …
     data.read("prompts")                    the records of a table
+    data.facts("crows-pairs")               what was measured about it: reliability, smallest visible difference, …
+    data.scores("gest-masked-scores")       published scores of models, item by item; or your own table of them
 
-To add a dataset, write its module: the `DatasetSource`, `TableSource` or `DataSource` of data/items.py in it
-is found by being there. Data of other packages are found through the entry point group `unmask.data`.
+To add a dataset, write its module: the `DatasetSource`, `TableSource`, `ScoreSource` or `DataSource` of data/items.py
+in it is found by being there. Data of other packages are found through the entry point group `unmask.data`.
 """
 
 from __future__ import annotations
 
+import csv
 import os
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.registry import Registry
-from unmask.core.types import Card, Dataset
-from unmask.data import files, pairs, templates
-from unmask.data.items import DatasetSource, DataSource, TableSource
+from unmask.core.types import Card, CardFact, Dataset
+from unmask.data import files, matrices, pairs, templates
+from unmask.data.formats import user_path
+from unmask.data.items import DatasetSource, DataSource, ScoreSource, TableSource
+from unmask.data.matrices import ScoreMatrix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +42,13 @@ if TYPE_CHECKING:
     from unmask.data.reminders import Reminder
     from unmask.data.word_pairs import WordTables
 
-__all__ = ["SOURCES", "card", "from_records", "get", "load", "names", "read", "tables"]
+__all__ = ["SOURCES", "card", "check_names", "facts", "from_records", "get", "is_scores", "labels", "load", "names"]
+__all__ += ["read", "score_names", "scores", "tables"]
 
 SOURCES = Registry(
     "dataset",
     DataSource,
-    package="unmask.data",
+    home="unmask.data",
     group="unmask.data",
     order=lambda source: bool(source.card.files[0].url),  # data that ship with the package come first
 )
@@ -55,9 +64,34 @@ def tables() -> tuple[str, ...]:
     return tuple(name for name, source in SOURCES.items() if isinstance(source, TableSource))
 
 
+def score_names() -> tuple[str, ...]:
+    """The names of published scores of models, for `scores`."""
+    return tuple(name for name, source in SOURCES.items() if isinstance(source, ScoreSource))
+
+
 def card(name: str) -> Card:
-    """The data card of a dataset, a table, or the data of a task."""
+    """The data card of a dataset, a table, published scores, or the data of a task."""
     return SOURCES.find(name).card
+
+
+def facts(name: str) -> tuple[CardFact, ...]:
+    """What was measured about a dataset, each with the command that printed it."""
+    card(name)  # an unknown name is an error
+    text = (resources.files("unmask.data") / "card_facts.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    return tuple(
+        CardFact(row["about"], row["value"], row["command"], row["date"])
+        for row in rows
+        if name in row["data"].split(" ")
+    )
+
+
+def labels(name: str, *, data_dir: Path | str | None = None) -> list[tuple[str, ...]]:
+    """The labels that the annotators of each item of a dataset gave; empty if its file has none."""
+    source = SOURCES.find(name)
+    if not isinstance(source, DatasetSource) or source.labels is None:
+        return []
+    return source.labels(_locate_all(source, data_dir, offline=True)[0])
 
 
 def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> Dataset:
@@ -69,27 +103,46 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
         offline: only changes the advice in the error if the dataset is not on this machine.
     """
     if _is_path(name_or_path):
-        path = Path(name_or_path).expanduser()
+        path = user_path(name_or_path)
         own = templates.load if templates.is_template_file(path) else pairs.load
         return own(path, name=_own_name(path.stem))
-    name = str(name_or_path)
-    if (source := SOURCES.get(name)) is None:
-        raise UnknownName("dataset", name, names())
-    if not isinstance(source, DatasetSource):
-        kind, use = "data of a task", f"get the files with `unmask data get {name}`"
-        if isinstance(source, TableSource):
-            kind, use = "a table", f"use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
-        raise DataError(f"{name} ({source.card.title}) is {kind}, not a dataset of pairs: {use}")
-    given = source.card.files
-    located = [files.locate(source.card, file, data_dir=_folder(data_dir), offline=offline) for file in given]
-    items, warnings = source.load(located[0].path)
-    for file, location in zip(given, located, strict=True):
-        if not location.verified:
-            sums = f"sha256 {location.sha256[:12]}…, expected {file.sha256[:12]}…"
-            first = f"{file.name} is not the published file ({sums}): numbers on it are unverified"
-            warnings = (first, *warnings)
-    verified = all(location.verified for location in located)
-    return Dataset(source.card, items, files.digest(located), verified, warnings)
+    source = _find_dataset(str(name_or_path))
+    first, known = _locate_all(source, data_dir, offline=offline)
+    items, warnings = source.load(first)
+    if not items:
+        raise DataError(f"{first.name}: no pairs in it; is it the published file of {source.name}?")
+    return replace(known, items=items, warnings=(*known.warnings, *warnings))
+
+
+def scores(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> ScoreMatrix:
+    """Load the published scores of models by name, or your own table of scores. Never uses the network.
+
+    Args:
+        name_or_path: a name of `score_names()`, or a table with columns model, item and score.
+        data_dir: a folder of datasets, searched before `$UNMASK_DATA_DIR` and the cache.
+        offline: only changes the advice in the error if the scores are not on this machine.
+    """
+    if _is_path(name_or_path):
+        path = user_path(name_or_path)
+        return matrices.load(path, name=_own_name(path.stem))
+    source = SOURCES.get(str(name_or_path))
+    if not isinstance(source, ScoreSource):
+        raise UnknownName("published scores", str(name_or_path), score_names())
+    return source.load(*_locate_all(source, data_dir, offline=offline))
+
+
+def is_scores(name_or_path: str | Path) -> bool:
+    """Whether it names published scores, or a table with columns model, item and score."""
+    if _is_path(name_or_path):
+        return matrices.is_score_file(user_path(name_or_path))
+    return isinstance(SOURCES.get(str(name_or_path)), ScoreSource)
+
+
+def check_names(given: Iterable[str | Path]) -> None:
+    """Refuse names that are no datasets of pairs, before something slow begins; files are not read."""
+    for name_or_path in given:
+        if not _is_path(name_or_path):
+            _find_dataset(str(name_or_path))
 
 
 @overload
@@ -127,7 +180,7 @@ def get(
     if not offline:
         return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)
     located = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
-    for path in (each.path for each in located if not each.verified):
+    for path in (each.path for each in located if each.verified is False):
         raise DataError(f"{path} is not the published file of {chosen.name}, and it cannot be downloaded offline")
     return tuple(each.path for each in located)
 
@@ -137,14 +190,45 @@ def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") 
     return pairs.from_records(records, name=_own_name(name))
 
 
+def _locate_all(source: DataSource, data_dir: Path | str | None, *, offline: bool) -> tuple[Path, Dataset]:
+    """The path of the first file, and the dataset as far as it is known without reading its items."""
+    given = source.card.files
+    located = [files.locate(source.card, file, data_dir=_folder(data_dir), offline=offline) for file in given]
+    warnings = []
+    for file, location in zip(given, located, strict=True):
+        if not location.verified:
+            sums = f"sha256 {location.sha256[:12]}…, expected {file.sha256[:12]}…"
+            warnings.append(f"{file.name} is not the published file ({sums}): numbers on it are unverified")
+    verified = all(location.verified for location in located)
+    return located[0].path, Dataset(source.card, (), files.digest(located), verified, tuple(warnings))
+
+
+def _find_dataset(name: str) -> DatasetSource:
+    """The dataset of pairs of this name."""
+    if (source := SOURCES.get(name)) is None:
+        raise UnknownName("dataset", name, names())
+    if not isinstance(source, DatasetSource):
+        kind, use = "data of a task", f"get the files with `unmask data get {name}`"
+        if isinstance(source, TableSource):
+            kind, use = "a table", f"use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
+        elif isinstance(source, ScoreSource):
+            kind, use = (
+                "scores of models",
+                f"use unmask.data.scores({name!r}), or `unmask diagnose reliability --data {name}`",
+            )
+        raise DataError(f"{name} ({source.card.title}) is {kind}, not a dataset of pairs: {use}")
+    return source
+
+
 def _is_path(name_or_path: str | Path) -> bool:
     """Whether it is a path: it exists, or has a suffix or a separator. Dataset names take precedence."""
     if isinstance(name_or_path, Path):
         return True
     if name_or_path in SOURCES or not name_or_path:
         return False
-    path, separators = Path(name_or_path), {os.sep, os.altsep or os.sep}
-    return bool(path.suffix) or any(mark in name_or_path for mark in separators) or path.exists()
+    separators = {os.sep, os.altsep or os.sep}
+    named = bool(Path(name_or_path).suffix) or any(mark in name_or_path for mark in separators)
+    return named or os.path.exists(name_or_path)  # noqa: PTH110 - that of Path fails for a name that is too long
 
 
 def _own_name(text: str) -> str:
@@ -155,4 +239,4 @@ def _own_name(text: str) -> str:
 
 def _folder(data_dir: Path | str | None) -> Path | None:
     """A data directory as a path."""
-    return Path(data_dir).expanduser() if data_dir else None
+    return user_path(data_dir) if data_dir else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, Pair
-from unmask.data.formats import decode, table
+from unmask.data.formats import read_table
 from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 from unmask.data.pairs import slug
 
@@ -48,7 +48,7 @@ _COLUMNS = ("Sentence", "Template", "Person", "Profession", "Prof_Gender")
 
 def load(path: Path) -> LoadedItems:
     """The sentences of a couple of persons as one item; groups category, word, goal, slot, template."""
-    rows = table(decode(path.read_bytes(), path.name, "utf-8-sig"), path.name, "\t")
+    rows = read_table(path, "the published file of BEC-Pro")
     if missing := [name for name in _COLUMNS if not rows or name not in rows[0]]:
         raise DataError(f"{path.name}: no column {missing[0]!r}; expected the published file of BEC-Pro")
     by_content = {(row["Template"], row["Person"], row["Profession"]): row for row in rows}

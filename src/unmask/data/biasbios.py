@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unmask.core.errors import DataError
-from unmask.data.examples import Example, Source, column, find_local, rows_of, user_source
+from unmask.core.errors import DataError, quote
+from unmask.data.examples import Example, Source, column, find_local, rows_of, text_column, user_source
 from unmask.data.formats import SUFFIXES
 
 FOLDERS = ("biasbios", "bias_in_bios", "biasbios_sample")
@@ -73,7 +73,7 @@ def _examples(source: Source, allow_pickle: bool) -> list[Example]:
     if source.path.suffix.lower() == ".pkl":
         return [
             Example(
-                str(row["raw"])[int(row["start_pos"]) :].strip(),  # after the first sentence
+                row["raw"][row["start_pos"] :].strip(),  # after the first sentence
                 None,
                 _job(row["title"], "pickle"),
                 {"gender": _gender(row["gender"], "pickle")},
@@ -81,13 +81,13 @@ def _examples(source: Source, allow_pickle: bool) -> list[Example]:
             for row in _read_pickle(source, allow_pickle)
         ]
     rows = rows_of(source)
-    job = column(rows, ("profession", "title", "occupation"), source)
-    gender = column(rows, ("gender",), source)
-    text = column(rows, ("hard_text", "text", "bio", "raw"), source)
+    job = column(rows, ("profession", "title", "occupation"))
+    gender = column(rows, ("gender",))
+    text = text_column(rows, ("hard_text", "text", "bio", "raw"))
     examples = []
     for at, row in enumerate(rows):
-        where = f"{source.name}, row {at} (from 0)"
-        body = str(row[text]) if text == "hard_text" else without_first_sentence(str(row[text]))
+        where = rows.at(at)
+        body = row[text] if text == "hard_text" else without_first_sentence(row[text])
         examples.append(Example(body, None, _job(row[job], where), {"gender": _gender(row[gender], where)}))
     return examples
 
@@ -95,16 +95,16 @@ def _examples(source: Source, allow_pickle: bool) -> list[Example]:
 def _job(value: object, where: str) -> str:
     """The profession by name, or by its index in the alphabetical list as on the hub."""
     text = str(value).strip()
-    if text.isdigit():
-        if int(text) >= len(PROFESSIONS):
-            raise DataError(f"{where}: profession {text}, expected a number below {len(PROFESSIONS)} or a name")
+    if text.isdecimal():
+        if len(text) > 4 or int(text) >= len(PROFESSIONS):
+            raise DataError(f"{where}: profession {quote(text)}, expected a number below {len(PROFESSIONS)} or a name")
         return PROFESSIONS[int(text)]
     return text.lower().replace(" ", "_")
 
 
 def _gender(value: object, where: str) -> str:
     if (gender := _GENDERS.get(str(value).strip().lower())) is None:
-        raise DataError(f"{where}: gender {value!r}, expected F or M, female or male, 1 or 0")
+        raise DataError(f"{where}: gender {quote(value)}, expected F or M, female or male, 1 or 0")
     return gender
 
 
@@ -116,8 +116,15 @@ def _read_pickle(source: Source, allow_pickle: bool) -> list[Mapping[str, Any]]:
         )
     import pickle
 
-    with source.path.open("rb") as stream:
-        rows = pickle.load(stream)
-    if not isinstance(rows, list) or not rows or not {"raw", "start_pos", "title", "gender"} <= set(rows[0]):
-        raise DataError(f"{source.name}: expected a list of records with raw, start_pos, title and gender")
+    try:
+        with source.path.open("rb") as stream:
+            rows = pickle.load(stream)
+    except Exception as error:  # a pickle can raise anything
+        raise DataError(f"{source.name} is not a readable pickle ({type(error).__name__}: {error})") from error
+    kinds = {"raw": str, "start_pos": int, "title": str, "gender": str}
+    if not isinstance(rows, list) or not rows:
+        raise DataError(f"{source.name}: expected a list of records with {', '.join(kinds)}")
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), kind) for name, kind in kinds.items()):
+            raise DataError(f"{source.name}, record {number} (from 0): expected {', '.join(kinds)}, found {quote(row)}")
     return rows

@@ -7,17 +7,20 @@ crows-pairs-nl: Dutch pairs (Strazda & Spanakis, 2025).
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, quote
 from unmask.core.types import Card, Pair
-from unmask.data.formats import decode, table
+from unmask.data.formats import read_table
 from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 
 Row = Mapping[str, str]
+_ANNOTATIONS = re.compile(
+    r"\[(?:\[(?:'[^'\\]*'(?:, (?!\]))?)*\](?:, (?!\]))?)*\]"
+)  # [['gender'], ['age', 'race-color']]
 ORIGINAL = Card(
     name="crows-pairs",
     title="CrowS-Pairs",
@@ -145,21 +148,22 @@ def load_table(
     Rows with an empty sentence are left out, with a warning. `facts` adds a row's own groups, `suffix` ends
     the names of the columns (`_fr_FR`).
     """
-    if not (rows := table(decode(path.read_bytes(), path.name, encoding), path.name, delimiter)):
+    if not (rows := read_table(path, "the published file", encoding, delimiter)):
         raise DataError(f"{path.name}: no rows; expected the published file, fetch it again")
     columns = [stem + suffix for stem in ("sent_more", "sent_less", "stereo_antistereo", "bias_type")]
     if missing := [column for column in columns if column not in rows[0]]:
-        found = ", ".join(rows[0])
-        raise DataError(f"{path.name}: no column {missing[0]!r}; found: {found}; is it the published file?")
+        raise DataError(
+            f"{path.name}: no column {missing[0]!r}; found {quote(list(rows[0]))}; is it the published file?"
+        )
     items, warnings = [], []
     for number, row in enumerate(rows):
         more, less, direction, category = (row[column] for column in columns)
-        at = f"{path.name}, row {number} (from 0)"
+        at = rows.at(number)
         if not more.strip() or not less.strip():
             warnings.append(f"row {number} of {path.name} has an empty sentence and was left out")
             continue
         if direction not in ("stereo", "antistereo"):
-            raise DataError(f"{at}: direction {direction!r}, expected 'stereo' or 'antistereo'")
+            raise DataError(f"{at}: direction {quote(direction)}, expected 'stereo' or 'antistereo'")
         groups = {"category": category, "direction": direction, **facts(row, at)}
         items.append(Pair(f"{name}/{number:04}", more, less, groups=groups))
     return with_warnings(items, warnings)
@@ -167,13 +171,27 @@ def load_table(
 
 def votes_and_writer(row: Row, at: str) -> dict[str, str]:
     """How many of the five annotators named the row's category, and who wrote the pair."""
-    try:
-        votes = sum(row["bias_type"] in labels for labels in ast.literal_eval(row["annotations"]))
-        return {"votes": str(votes), "writer": row["anon_writer"]}
-    except (KeyError, ValueError, SyntaxError, TypeError):
+    lists = row.get("annotations", "")
+    if not _ANNOTATIONS.fullmatch(lists) or "anon_writer" not in row:
         raise DataError(
-            f"{at}: no readable `annotations` and `anon_writer`; expected a list of label lists as published"
-        ) from None
+            f"{at}: no readable `annotations` and `anon_writer`; expected a list of label lists as published, "
+            f"found {quote(lists)}"
+        )
+    votes = sum(row["bias_type"] in labels for labels in _label_lists(lists))
+    return {"votes": str(votes), "writer": row["anon_writer"]}
+
+
+def annotator_labels(path: Path) -> list[tuple[str, ...]]:
+    """The bias type that each of the five annotators of a pair named, or `none`."""
+    rows = read_table(path, "the published file")
+    return [
+        tuple(labels[0] if labels else "none" for labels in _label_lists(row.get("annotations", ""))) for row in rows
+    ]
+
+
+def _label_lists(lists: str) -> list[list[str]]:
+    """The labels of each annotator."""
+    return [re.findall(r"'([^']*)'", labels) for labels in re.findall(r"\[([^][]*)\]", lists)]
 
 
 def original_id(row: Row, at: str) -> dict[str, str]:
@@ -184,7 +202,7 @@ def original_id(row: Row, at: str) -> dict[str, str]:
 
 
 DATASETS = (
-    DatasetSource(ORIGINAL, partial(load_table, name=ORIGINAL.name, facts=votes_and_writer)),
+    DatasetSource(ORIGINAL, partial(load_table, name=ORIGINAL.name, facts=votes_and_writer), annotator_labels),
     DatasetSource(REVISED, partial(load_table, name=REVISED.name, facts=original_id, delimiter="\t", suffix="_en_US")),
     DatasetSource(FRENCH, partial(load_table, name=FRENCH.name, facts=original_id, delimiter="\t", suffix="_fr_FR")),
     DatasetSource(DUTCH, partial(load_table, name=DUTCH.name, facts=original_id, encoding="mac_roman")),

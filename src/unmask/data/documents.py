@@ -12,25 +12,27 @@ import gzip
 import io
 import json
 import lzma
-import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, AnyStr, BinaryIO, cast
 
-from unmask.core.errors import DataError
+from unmask.core.boundary import has_surrogates
+from unmask.core.errors import MAX_FOUND, DataError, one_line, quote, shorten
+from unmask.core.files import file_name
 from unmask.core.options import TextLayout
+from unmask.data.formats import is_file, user_path
 
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 MAX_REPORTED = 20  # problems reported with file and row; the others are only counted
 USUAL_COLUMNS = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
+MAX_LINE = 2**27  # bytes of a line: more is no text, but could fill the memory
+MAX_DOCUMENT = 2**30  # characters of a document of several lines
 _BATCH = 1024  # rows of Parquet read at a time
-
-csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Problems:
         """Record a problem; rows count from 0."""
         self.count += 1
         if len(self.first) < MAX_REPORTED:
-            self.first.append(f"{file}, row {row} (from 0): {why}")
+            self.first.append(one_line(f"{file}, row {row} (from 0): {shorten(why, MAX_FOUND)}"))
 
     def merge(self, other: Problems) -> None:
         """Add the problems of another part of the corpus."""
@@ -63,9 +65,9 @@ class Problems:
 
 def existing_files(paths: Iterable[str | Path]) -> list[Path]:
     """The paths; DataError if one is missing or none is given."""
-    files = [Path(path) for path in paths]
+    files = [user_path(path) for path in paths]
     for path in files:
-        if not path.is_file():
+        if not is_file(path):
             raise DataError(f"no file {str(path)!r}: give text, JSON lines, CSV, TSV or Parquet files")
     if not files:
         raise DataError("no files given: give text, JSON lines, CSV, TSV or Parquet files")
@@ -96,10 +98,20 @@ def open_binary(path: Path) -> BinaryIO:
 def iter_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines without their ends; UTF-16 is refused, a byte-order mark dropped."""
     with closing(open_binary(path)) as stream:
-        for number, line in enumerate(stream):
+        for number, line in enumerate(_limit_lines(stream, path)):
             if number == 0:
                 refuse_utf16(line, path)
             yield (line if number else line.removeprefix(b"\xef\xbb\xbf")).rstrip(b"\r\n")
+
+
+def _limit_lines(stream: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
+    """The lines with their ends; DataError for one that is longer than any text."""
+    number = 0
+    while line := stream.readline(MAX_LINE):
+        number += 1
+        if len(line) == MAX_LINE:
+            raise DataError(f"{path}, line {number}: more than {MAX_LINE:,} bytes; expected lines of text")
+        yield line
 
 
 def refuse_utf16(first: bytes, path: Path) -> None:
@@ -123,14 +135,14 @@ def read_file(path: Path, layout: TextLayout, problems: Problems) -> Iterator[Do
     try:
         for row, text in rows(path, layout, problems):
             if text.strip():
-                yield Document(text, path.name, row)
+                yield Document(text, file_name(path), row)
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise DataError(f"{path} cannot be read to its end ({error}); download or compress it again") from error
 
 
 def _text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
     """Documents of a text file, numbered from 0; bytes that are not UTF-8 are replaced and recorded."""
-    number, block = 0, list[str]()
+    number, size, block = 0, 0, list[str]()
     for row, raw in enumerate(iter_lines(path)):
         try:
             line = raw.decode("utf-8")
@@ -143,9 +155,12 @@ def _text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[t
             number += 1
         elif layout.unit == "block" and blank and block:
             yield number, "\n".join(block)
-            number, block = number + 1, []
+            number, size, block = number + 1, 0, []
         elif layout.unit != "line" and not blank:
             block.append(line)
+            size += len(line)
+            if size > MAX_DOCUMENT:
+                raise DataError(f"{path}: a document of more than {MAX_DOCUMENT:,} characters; split it")
     if block:
         yield number, "\n".join(block)
 
@@ -160,12 +175,15 @@ def _json_lines(path: Path, layout: TextLayout, problems: Problems) -> Iterator[
         except (ValueError, RecursionError) as error:
             problems.add(path.name, number, f"not valid JSON ({error})")
             continue
+        if has_surrogates(record):
+            problems.add(path.name, number, "half a character (a surrogate) in a string")
+            continue
         if isinstance(record, str):
             yield number, record
         elif isinstance(record, dict):
             names = layout.columns or _usual_column(list(record), path)
             if lacking := [name for name in names if not isinstance(record.get(name), str)]:
-                problems.add(path.name, number, f"no text under {lacking[0]!r}")
+                problems.add(path.name, number, f"no text under {quote(lacking[0])}")
             else:
                 yield number, "\n".join(record[name] for name in names)
         else:
@@ -176,12 +194,16 @@ def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple
     """Rows of CSV, or of tab-separated text whatever its suffix; in the latter quotes are literal."""
     with closing(open_binary(path)) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-        first = text.readline()
+        lines = _limit_lines(text, path)
+        first = next(lines, "")
         tabs = file_format(path) == ".tsv" or first.count("\t") > first.count(",")
         style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
-        reader = csv.reader(chain([first], text), **style)
+        reader = csv.reader(chain([first], lines), **style)
         if layout.header:
-            header = [name.strip() for name in next(reader, [])]
+            try:
+                header = [name.strip() for name in next(reader, [])]
+            except csv.Error as error:
+                raise DataError(f"{path.name}, line 1: {error}; expected the names of the columns") from None
             wanted = _text_columns(header, path, layout, " (without a header: its number)")
             columns, width = [header.index(name) for name in wanted], len(header)
         else:
@@ -210,8 +232,8 @@ def _text_columns(names: Sequence[str], path: Path, layout: TextLayout, hint: st
     wanted = layout.columns or _usual_column(names, path)
     for name in wanted:
         if name not in names:
-            known = ", ".join(names) or "none"
-            raise DataError(f"{path.name} has no column {name!r}; it has {known}: name one in `columns`{hint}")
+            known = shorten(", ".join(names), MAX_FOUND) or "none"
+            raise DataError(f"{path.name} has no column {quote(name)}; it has {known}: name one in `columns`{hint}")
     return wanted
 
 
@@ -223,7 +245,8 @@ def _usual_column(names: Sequence[str], path: Path) -> tuple[str, ...]:
     for usual in USUAL_COLUMNS:
         if usual in by_name:
             return (by_name[usual],)
-    raise DataError(f"{path.name}: no column is clearly the text; name one of {', '.join(names)} in `columns`")
+    known = shorten(", ".join(names), MAX_FOUND) or "none"
+    raise DataError(f"{path.name}: no column is clearly the text; name one of {known} in `columns`")
 
 
 def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
@@ -236,6 +259,8 @@ def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tup
     try:
         file = pq.ParquetFile(path)
         names = _text_columns(file.schema_arrow.names, path, layout)
+        if any(file.schema_arrow.names.count(name) > 1 for name in names):
+            raise DataError(f"{path.name}: two columns are called {quote(names[0])}; rename one")
         row = 0
         for batch in file.iter_batches(batch_size=_BATCH, columns=list(names)):
             for cells in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
@@ -244,8 +269,8 @@ def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tup
                 else:
                     problems.add(path.name, row, "no text")
                 row += 1
-    except pa.ArrowException as error:
-        reason = " ".join(str(error).split())
+    except (pa.ArrowException, ValueError, LookupError, ArithmeticError, TypeError) as error:
+        reason = shorten(one_line(str(error)), MAX_FOUND)
         raise DataError(f"{path.name} is not a readable Parquet file ({reason}); write it again") from error
 
 

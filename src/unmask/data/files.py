@@ -15,8 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unmask.core import files
-from unmask.core.errors import DataError
+from unmask.core import environment, files
+from unmask.core.errors import DataError, shorten
 from unmask.core.types import Card, DataFile
 
 TIMEOUT = 60  # seconds without an answer before a download fails
@@ -55,7 +55,9 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
         path = folder / card.folder / file.name
         if path.is_file():
             digest = sha256_of(path)
-            return Source(f"{card.name}/{file.name}", path, digest, digest == file.sha256)
+            return Source(f"{card.name}/{file.name}", path, digest, digest == file.sha256 if file.sha256 else None)
+    if card.manual:
+        raise _manual_error(card, file, f"{', '.join(map(str, given)) or 'no data directory'}")
     path = cache_dir() / card.folder / file.name
     if path.is_file():
         return _require_published(card, file, path, f"run `unmask data get {card.name}` to fetch it again")
@@ -74,6 +76,8 @@ def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bo
     """
     if not file.url:
         return locate(card, file).path
+    if card.manual:
+        raise _manual_error(card, file, "nothing was downloaded")
     path = (data_dir or cache_dir()) / card.folder / file.name
     if path.is_file():
         if (digest := sha256_of(path)) == file.sha256:
@@ -108,12 +112,17 @@ def digest(located: Sequence[Source]) -> str:
 
 def _given_dirs(data_dir: Path | None) -> list[Path]:
     """The data directories given by the user, in order; each must exist."""
-    variable = os.environ.get("UNMASK_DATA_DIR")
-    named = {"data_dir": data_dir, "$UNMASK_DATA_DIR": Path(variable).expanduser() if variable else None}
-    for origin, folder in named.items():
-        if folder and not folder.is_dir():
-            raise DataError(f"{origin} is {folder}, which is not a folder; expected a folder of datasets")
-    return [folder for folder in named.values() if folder]
+    if data_dir and not os.path.isdir(data_dir):  # noqa: PTH112 - that of Path fails for a name that is too long
+        raise DataError(f"data_dir is {data_dir}, which is not a folder; expected a folder of datasets")
+    return [folder for folder in (data_dir, environment.data_dir()) if folder]
+
+
+def _manual_error(card: Card, file: DataFile, where: str) -> DataError:
+    """The error for a file that the user has to get."""
+    return DataError(
+        f"{card.name} cannot be downloaded by name ({where}): {card.manual}, and put {file.name} into "
+        f"{card.folder}/ of a data directory (--data-dir)"
+    )
 
 
 def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> Source:
@@ -130,8 +139,8 @@ def _download(card: Card, file: DataFile, path: Path) -> None:
     """Download to a temporary file, check its sha256, then move it into place."""
     import pooch
 
-    mirror = os.environ.get("UNMASK_DATA_MIRROR")
-    url = f"{mirror.rstrip('/')}/{card.folder}/{file.name}" if mirror else file.url
+    mirror = environment.data_mirror()
+    url = f"{mirror}/{card.folder}/{file.name}" if mirror else file.url
     pooch.get_logger().setLevel("ERROR")  # otherwise it logs every step to stderr
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,11 +149,9 @@ def _download(card: Card, file: DataFile, path: Path) -> None:
         )
         downloads.fetch(file.name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
     except (ValueError, OSError) as error:
-        reason = " ".join(str(error).split())
-        if "does not match the known hash" in reason:
+        reason = shorten(str(error), 200)
+        if "does not match the known hash" in str(error):
             reason = "the bytes received do not have the published sha256"
-        elif len(reason) > 200:
-            reason = f"{type(error).__name__} ({reason[:200]}…)"
         raise DataError(
             f"{file.name} could not be fetched from {url}: {reason}; try again later, "
             f"or put the published file at {path}"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unmask.core.types import Card, DataFile, Dataset, Pair
+
+if TYPE_CHECKING:
+    from unmask.data.matrices import ScoreMatrix
 
 SHOWN = 5  # ids listed in a warning
 
@@ -33,9 +36,13 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSource(DataSource):
-    """A dataset of pairs; `load` gets the path of its first file, the others are beside it."""
+    """A dataset of pairs; `load` gets the path of its first file, the others are beside it.
+
+    `labels`, where the file has them, are the labels that the annotators of each item gave.
+    """
 
     load: Callable[[Path], LoadedItems]
+    labels: Callable[[Path], list[tuple[str, ...]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,13 @@ class TableSource(DataSource):
     """A table of records other than pairs; `load` gets the path of its file."""
 
     load: Callable[[Path], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSource(DataSource):
+    """Published scores of models; `load` gets the path of its first file, and the card with its checksums."""
+
+    load: Callable[[Path, Dataset], ScoreMatrix]
 
 
 def github_files(place: str, sums: Mapping[str, str]) -> tuple[DataFile, ...]:

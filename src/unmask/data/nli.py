@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, quote
 from unmask.core.types import Card
-from unmask.data.examples import Example, Source, column, rows_of
+from unmask.data.examples import Example, Source, column, rows_of, text_column
 from unmask.data.items import DataSource, github_files
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -47,17 +47,15 @@ def load(source: Source) -> tuple[Example, ...]:
     neutral and contradiction, as on the hub.
     """
     rows = rows_of(source)
-    first = column(rows, ("sentence1", "premise"), source)
-    second = column(rows, ("sentence2", "hypothesis"), source)
-    label = column(rows, ("gold_label", "label"), source)
+    first = text_column(rows, ("sentence1", "premise"))
+    second = text_column(rows, ("sentence2", "hypothesis"))
+    label = column(rows, ("gold_label", "label"))
     examples = []
     for at, row in enumerate(rows):
         if (text := str(row[label]).strip().lower()) in ("-", "-1"):
             continue
         name = LABELS[int(text)] if text in ("0", "1", "2") else text
         if name not in LABELS:
-            raise DataError(
-                f"{source.name}, row {at} (from 0): label {row[label]!r}, expected one of {', '.join(LABELS)}"
-            )
-        examples.append(Example(str(row[first]), str(row[second]), name))
+            raise DataError(f"{rows.at(at)}: label {quote(row[label])}, expected one of {', '.join(LABELS)}")
+        examples.append(Example(row[first], row[second], name))
     return tuple(examples)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.core.types import Card, DataFile
-from unmask.data.formats import decode, table
+from unmask.data.formats import read_table
 from unmask.data.items import TableSource
 from unmask.data.ours import FOLDER
 
@@ -53,7 +53,7 @@ class Occupation:
 
 def load(path: Path) -> tuple[Occupation, ...]:
     """The occupations in the order of the file."""
-    rows = table(decode(path.read_bytes(), path.name), path.name)
+    rows = read_table(path, "the occupations")
     return tuple(Occupation(row["occupation"], float(row["women"]), row["bls"]) for row in rows)
 
 

@@ -6,6 +6,8 @@ paraphrases: three of each of 135 pairs of nine-axes, with unchanged words for t
     the paraphrased pair, `paraphrase` numbers its paraphrases from 1.
 triple-gender: 120 pairs each for occupations, benevolent and hostile sexism. The kinds are those of Barza
     (2023), whose own sentences were not published; these are ours.
+prompt-pairs: 25 completed prompts each on race, gender, socioeconomic status and religion that set two groups
+    against each other, as the pairs of "Exploring social bias through prompt learning" (2023) do; ours.
 noun-templates: sentences about someone at work with an open noun, man or woman, father or mother.
 """
 
@@ -15,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from unmask.core.types import Card, DataFile, Pair
-from unmask.data.formats import decode, table
+from unmask.data.formats import read_bytes, read_table
 from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 from unmask.data.templates import from_yaml
 
@@ -48,7 +50,7 @@ def card(name: str, title: str, *, file: str, sha256: str, size: int, problems: 
 
 def load_pairs(path: Path, name: str) -> LoadedItems:
     """Load a built-in file of pairs, with ids `<name>/<row>`; all other columns are groups."""
-    rows = table(decode(path.read_bytes(), path.name), path.name)
+    rows = read_table(path, "a table of pairs")
     return with_warnings(
         [Pair(f"{name}/{row:04}", cells.pop("more"), cells.pop("less"), groups=cells) for row, cells in enumerate(rows)]
     )
@@ -56,7 +58,7 @@ def load_pairs(path: Path, name: str) -> LoadedItems:
 
 def load_templates(path: Path) -> LoadedItems:
     """Every template of a category with every word of it; groups category, word, goal, slot, template."""
-    return from_yaml(path.read_bytes(), path.name, "noun-templates")
+    return from_yaml(read_bytes(path, "templates"), path.name, "noun-templates")
 
 
 NINE_AXES = card(
@@ -104,6 +106,19 @@ TRIPLE_GENDER = card(
         "No published numbers to compare with: the thesis used other sentences."
     ),
 )
+PROMPT_PAIRS = card(
+    "prompt-pairs",
+    "Completed prompts about two groups",
+    file="prompt-pairs.csv",
+    sha256="e539b7a1de1d67217230e3d29a5f9a1fda78ef748fa5b3f509e8f043d549249d",
+    size=100,
+    problems=(
+        "25 pairs a category, 15 that state a stereotype of the disadvantaged group and 10 of the advantaged one, make "
+        "wide intervals. Questions with their answer are rare in the texts that most models were trained on. "
+        "Stereotypes are those of the US and Europe; whether a sentence states one was decided by its writers alone. "
+        "Words for status differ in frequency and often name occupations. No published numbers to compare with."
+    ),
+)
 NOUN_TEMPLATES = card(
     "noun-templates",
     "Noun templates",
@@ -118,6 +133,9 @@ NOUN_TEMPLATES = card(
     ),
 )
 DATASETS = (
-    *(DatasetSource(each, partial(load_pairs, name=each.name)) for each in (NINE_AXES, PARAPHRASES, TRIPLE_GENDER)),
+    *(
+        DatasetSource(each, partial(load_pairs, name=each.name))
+        for each in (NINE_AXES, PARAPHRASES, TRIPLE_GENDER, PROMPT_PAIRS)
+    ),
     DatasetSource(NOUN_TEMPLATES, load_templates),
 )

@@ -19,8 +19,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from unmask.core.errors import DataError
+from unmask.core.boundary import Rows, has_surrogates
+from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
+from unmask.core.files import file_name
+from unmask.core.spreadsheets import unescape
 from unmask.core.types import Dataset, Pair
+from unmask.data.formats import read_bytes
 from unmask.data.formats import records as records_of
 from unmask.data.items import LoadedItems, user_dataset, with_warnings
 
@@ -38,8 +42,10 @@ ALIASES = {
     "target": (),
 }
 DIRECTIONS = ("stereo", "antistereo")
+LISTED = 5  # mistakes of a file that a message lists
 ORIGINAL, NUMBER = "original", "paraphrase"  # the groups of a set of paraphrases
 ITSELF = "0"  # the number of the original among its paraphrases
+PROPOSED = {ORIGINAL, NUMBER, "plausibility", "keep"}  # columns of paraphrases proposed for review
 # columns of Finspector's files
 SENTENCE = ("sent", "sentence")
 SIDE = ("more_or_less", "more/less", "side")
@@ -60,17 +66,11 @@ def slug(text: str) -> str:
 
 
 def load(path: Path, *, name: str | None = None) -> Dataset:
-    """Load the pairs of a CSV, TSV, JSON, JSONL or Parquet file."""
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise DataError(f"{path} {what}; expected a file of pairs (CSV, TSV, JSON, JSONL or Parquet)")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+    """Load the pairs of a CSV, TSV, XLSX, JSON, JSONL or Parquet file."""
+    data, file = read_bytes(path, "a file of pairs (CSV, TSV, XLSX, JSON, JSONL or Parquet)"), file_name(path)
     name = name or slug(path.stem)
-    loaded = items(records_of(data, path.suffix, path.name), name, path.name)
-    return user_dataset(loaded, name, f"Pairs of {path.name}", path.name, hashlib.sha256(data).hexdigest())
+    loaded = items(records_of(data, path.suffix, file), name)
+    return user_dataset(loaded, name, f"Pairs of {file}", file, hashlib.sha256(data).hexdigest())
 
 
 def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
@@ -78,32 +78,52 @@ def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dat
     name, rows = slug(name), cast(Any, records)
     if hasattr(records, "iloc"):  # missing cells of a data frame become None
         rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
-    loaded = items(rows, name, name)
+    given = Rows(rows, name)
+    for row, record in enumerate(given):
+        if has_surrogates(dict(record) if isinstance(record, Mapping) else record):
+            raise DataError(f"{given.at(row)}: half a character (a surrogate), expected text: {quote(record)}")
+    loaded = items(given, name)
     content = [[item.id, item.sides(), item.context, dict(item.groups)] for item in loaded.items]
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     return user_dataset(loaded, name, f"Pairs of {name}", name, digest)
 
 
-def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
-    """Items from records, with ids `<name>/<id or row>`; DataError names the first invalid row."""
+def items(given: Rows, name: str) -> LoadedItems:
+    """Items from records, with ids `<name>/<id or row>`; DataError names the invalid rows."""
     by_id: dict[str, Pair] = {}
     rows: dict[str, int] = {}
-    unnamed = False
-    given = list(records)
+    unnamed, mistakes = False, []
     names = {str(column).strip().lower() for column in given[0]} if given and isinstance(given[0], Mapping) else set()
     if {"sent_index", "para_index"} <= names and names & set(SIDE):
-        given = _pair_rows(given, where)
+        given = _pair_rows(given)
     for row, record in enumerate(given):
-        at = f"{where}, row {row} (from 0)"
-        fields = _fields(record, at)
-        unnamed |= fields.pop("", None) is not None
-        item = _item(fields, f"{name}/{_text(fields.get('id')) or f'{row:04}'}", at)
-        if item.id in by_id:
-            raise DataError(f"{at}: id {item.id!r} was already given to row {rows[item.id]}; ids must differ")
+        at = given.at(row)
+        try:
+            fields = _fields(record, at)
+            if names >= PROPOSED:  # our own file, with formulas escaped
+                fields = {field: unescape(cell) if isinstance(cell, str) else cell for field, cell in fields.items()}
+            unnamed |= fields.pop("", None) is not None
+            item = _item(fields, f"{name}/{_text(fields.get('id')) or f'{row:04}'}", at)
+            if item.id in by_id:
+                earlier = given.at(rows[item.id])
+                raise DataError(f"{at}: id {quote(item.id)} was already given ({earlier}); ids must differ")
+        except DataError as mistake:
+            mistakes.append(str(mistake))
+            continue
         by_id[item.id], rows[item.id] = item, row
+    if mistakes:
+        raise DataError(_all_mistakes(mistakes))
     if not by_id:
-        raise DataError(f"{where}: no rows; expected at least one pair with `more` and `less`")
+        raise DataError(f"{given.where}: no rows; expected at least one pair with `more` and `less`")
     return with_warnings([*by_id.values()], ["a column without a name was left out"] if unnamed else ())
+
+
+def _all_mistakes(mistakes: Sequence[str]) -> str:
+    """One mistake as it is; of several, how many there are and the first ones."""
+    if len(mistakes) == 1:
+        return mistakes[0]
+    more = f" | and {len(mistakes) - LISTED:,} more" if len(mistakes) > LISTED else ""
+    return f"{len(mistakes):,} mistakes: {' | '.join(mistakes[:LISTED])}{more}"
 
 
 def _fields(record: Any, at: str) -> dict[str, Any]:
@@ -111,7 +131,7 @@ def _fields(record: Any, at: str) -> dict[str, Any]:
     if isinstance(record, (list, tuple)) and len(record) == 2:
         record = dict(zip(("more", "less"), record, strict=True))
     if not isinstance(record, Mapping):
-        raise DataError(f"{at}: found {type(record).__name__}, expected an object with `more` and `less`")
+        raise DataError(f"{at}: found {quote(record)}, expected an object with `more` and `less`")
     fields: dict[str, Any] = {}
     columns = {str(column).strip().lower() for column in record}
     for column, value in record.items():
@@ -120,7 +140,7 @@ def _fields(record: Any, at: str) -> dict[str, Any]:
         if name.lower() == "stereotype" and "more" in columns:
             field = name  # next to a column `more` it names the stereotype
         if field in fields:
-            raise DataError(f"{at}: two columns for {field!r}; keep one of {_spellings(field)}")
+            raise DataError(f"{at}: two columns for {quote(field)}; keep one of {_spellings(field)}")
         fields[field] = value
     return fields
 
@@ -130,7 +150,7 @@ def _item(fields: Mapping[str, Any], name: str, at: str) -> Pair:
     groups = {field: _text(fields.get(field)) for field in (*_FIRST, *fields) if field not in _NOT_GROUPS}
     direction = groups["direction"]
     if direction is not None and direction not in DIRECTIONS:
-        raise DataError(f"{at}: direction {direction!r}, expected 'stereo' or 'antistereo' (or nothing)")
+        raise DataError(f"{at}: direction {quote(direction)}, expected 'stereo' or 'antistereo' (or nothing)")
     return Pair(
         name,
         _sentence(fields, "more", at),
@@ -144,15 +164,13 @@ def _item(fields: Mapping[str, Any], name: str, at: str) -> Pair:
 def _sentence(fields: Mapping[str, Any], field: str, at: str) -> str:
     """A sentence exactly as written; it must not be empty."""
     if field not in fields:
-        columns = ", ".join(sorted(fields)) or "none"
+        columns = shorten(", ".join(sorted(fields)), MAX_FOUND) or "none"
         raise DataError(f"{at}: no column {_spellings(field)}; found: {columns}; rename or add it")
     value = fields[field]
     if _text(value) is None:
         raise DataError(f"{at}: empty sentence in column {field!r}; fill it in or remove the row")
     if not isinstance(value, str):
-        raise DataError(f"{at}: column {field!r} holds {type(value).__name__} {value!r}, expected text")
-    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-        raise DataError(f"{at}: column {field!r} has a lone surrogate (half a character); save the file again")
+        raise DataError(f"{at}: column {field!r} holds {type(value).__name__} {quote(value)}, expected text")
     return value
 
 
@@ -170,32 +188,36 @@ def _spellings(field: str) -> str:
     return " or ".join(repr(spelling) for spelling in (field, *ALIASES.get(field, ())))
 
 
-def _pair_rows(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str, str]]:
+def _pair_rows(records: Rows) -> Rows:
     """Join two rows of Finspector's into a pair, ordered by the first, with `original` and `paraphrase`."""
     pairs: dict[tuple[str, str, str], dict[str, str]] = {}
+    lines: list[int] = []
     for row, record in enumerate(records):
-        at = f"{where}, row {row} (from 0)"
+        at = records.at(row)
+        if not isinstance(record, Mapping):
+            raise DataError(f"{at}: found {quote(record)}, expected an object like those before")
         fields = {str(column).strip().lower(): _index_text(value) for column, value in record.items()}
         category, direction = (_cell(fields, names).strip() for names in (CATEGORY, DIRECTION))
         needed = (("sent_index",), ("para_index",), SIDE)
         original, number, side = (_cell(fields, names, at).strip() for names in needed)
         if side.lower() not in _SIDES:
-            raise DataError(f"{at}: {side!r} for the side, expected 'sent_more' or 'sent_less'")
+            raise DataError(f"{at}: {quote(side)} for the side, expected 'sent_more' or 'sent_less'")
         name, side = f"{category}/{original}" if category else original, _SIDES[side.lower()]
         groups = {"category": category, ORIGINAL: name, NUMBER: number}
+        lines += records.lines[row : row + 1] if (category, original, number) not in pairs else []
         pair = pairs.setdefault((category, original, number), groups)
         if side in pair:
-            which = f"sentence {original}, paraphrase {number}"
+            which = f"sentence {quote(original)}, paraphrase {quote(number)}"
             raise DataError(f"{at}: a second {side} sentence of {which}; expected one of each side")
         pair[side] = _cell(fields, SENTENCE, at)  # exactly as written
         pair["direction"] = pair.get("direction") or _DIRECTIONS.get(direction.lower(), "")
     for (_, original, number), pair in pairs.items():
         if lacking := {"more", "less"} - pair.keys():
             raise DataError(
-                f"{where}: sentence {original}, paraphrase {number} has no row with sent_{lacking.pop()}; "
-                "expected sent_more and sent_less for every original and paraphrase"
+                f"{records.where}: sentence {quote(original)}, paraphrase {quote(number)} has no row with "
+                f"sent_{lacking.pop()}; expected sent_more and sent_less for every original and paraphrase"
             )
-    return list(pairs.values())
+    return Rows(pairs.values(), records.where, lines)
 
 
 def _index_text(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmask.data.formats import records
+from unmask.data.formats import read_records
 from unmask.data.items import TableSource
 from unmask.data.ours import card
 
@@ -44,7 +44,7 @@ class Prompt:
 
 def load(path: Path) -> tuple[Prompt, ...]:
     """The 100 prompts in the order of the file."""
-    rows = records(path.read_bytes(), path.suffix, path.name)
+    rows = read_records(path, "prompts")
     return tuple(
         Prompt(f"{CARD.name}/{number:04}", **{**row, "biased": tuple(row["biased"]), "fair": tuple(row["fair"])})
         for number, row in enumerate(rows)

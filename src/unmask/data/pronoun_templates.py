@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from unmask.data.formats import records
+from unmask.data.formats import read_records
 from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 from unmask.data.ours import card
 from unmask.data.templates import FORMS, THEY, TemplateLine, expand_templates
@@ -75,7 +75,7 @@ def load_with_they(path: Path) -> LoadedItems:
 
 def _lines(path: Path) -> list[TemplateLine]:
     """The words and templates of the file."""
-    return [TemplateLine("", **row) for row in records(path.read_bytes(), path.suffix, path.name)]
+    return [TemplateLine("", **row) for row in read_records(path, "templates")]
 
 
 DATASETS = (DatasetSource(PRONOUNS, load), DatasetSource(WITH_THEY, load_with_they))

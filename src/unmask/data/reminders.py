@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmask.data.formats import records
+from unmask.data.formats import read_records
 from unmask.data.items import TableSource
 from unmask.data.ours import card
 
@@ -41,7 +41,7 @@ class Reminder:
 
 def load(path: Path) -> tuple[Reminder, ...]:
     """The sentences in the order of the file, word after word."""
-    rows = records(path.read_bytes(), path.suffix, path.name)
+    rows = read_records(path, "reminders")
     return tuple(Reminder(**row) for row in rows)
 
 

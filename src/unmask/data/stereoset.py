@@ -6,15 +6,15 @@ stereoset-intersentence: which of three sentences follows the context, the sente
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from unmask.core.errors import DataError
+from unmask.core.boundary import parse_json, validate
+from unmask.core.errors import DataError, quote
 from unmask.core.types import Card, Pair, Side
-from unmask.data.formats import decode
+from unmask.data.formats import decode, read_bytes
 from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 
 # The checksum was not computed here: it is the one huggingface/datasets recorded for the original
@@ -70,34 +70,56 @@ INTERSENTENCE = Card(
         "Stereotypes are those of the US."
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class StereoSetSentence:
+    """A sentence of an example of StereoSet."""
+
+    sentence: str
+    gold_label: Literal["stereotype", "anti-stereotype", "unrelated"]
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StereoSetExample:
+    """An example of StereoSet."""
+
+    id: str
+    bias_type: str
+    target: str
+    context: str
+    sentences: list[StereoSetSentence]
+
+
 _SIDES: dict[str, Side] = {"stereotype": "more", "anti-stereotype": "less", "unrelated": "unrelated"}
 
 
 def load_part(path: Path, name: str, part: Literal["intrasentence", "intersentence"]) -> LoadedItems:
     """Load one part of the file, in its order."""
-    try:
-        examples = json.loads(decode(path.read_bytes(), path.name))["data"][part]
-        return with_warnings([_item(f"{name}/{row:04}", example) for row, example in enumerate(examples)])
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path.name}: not valid JSON ({error}); expected StereoSet's dev.json") from None
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise DataError(
-            f"{path.name}: not StereoSet's dev.json ({type(error).__name__}: {error}); "
-            f"expected data.{part} with a context and three labelled sentences per example"
-        ) from None
+    content = parse_json(decode(read_bytes(path, "StereoSet's dev.json"), path.name), path.name)
+    parts = content.get("data") if isinstance(content, dict) else None
+    if not isinstance(parts, dict) or part not in parts:
+        raise DataError(f"{path.name}: not StereoSet's dev.json; expected data.{part}, found {quote(content)}")
+    examples = validate(list[StereoSetExample], parts[part], f"{path.name}, data.{part}")
+    return with_warnings(
+        [_item(f"{name}/{row:04}", example, f"{path.name}, data.{part}[{row}]") for row, example in enumerate(examples)]
+    )
 
 
-def _item(name: str, example: Mapping[str, Any]) -> Pair:
+def _item(name: str, example: StereoSetExample, at: str) -> Pair:
     """One example; sentences and their ids by gold label."""
-    sentences = {_SIDES[sentence["gold_label"]]: sentence for sentence in example["sentences"]}
-    groups = {"category": example["bias_type"], "target": example["target"], "cluster": example["id"]}
-    ids = {f"id_{side}": sentences[side]["id"] for side in _SIDES.values() if sentences[side].get("id")}
+    sentences = {_SIDES[sentence.gold_label]: sentence for sentence in example.sentences}
+    if lacking := [label for label, side in _SIDES.items() if side not in sentences]:
+        raise DataError(f"{at}: no sentence with the label {lacking[0]}; expected three labelled sentences")
+    groups = {"category": example.bias_type, "target": example.target, "cluster": example.id}
+    ids = {f"id_{side}": own for side in _SIDES.values() if (own := sentences[side].id)}
     return Pair(
         name,
-        sentences["more"]["sentence"],
-        sentences["less"]["sentence"],
-        unrelated=sentences["unrelated"]["sentence"],
-        context=example["context"],
+        sentences["more"].sentence,
+        sentences["less"].sentence,
+        unrelated=sentences["unrelated"].sentence,
+        context=example.context,
         groups=groups | ids,
     )
 

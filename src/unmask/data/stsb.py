@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, quote
 from unmask.core.types import Card
-from unmask.data.examples import Example, Source, column, rows_of
-from unmask.data.formats import decode
+from unmask.data.examples import Example, Source, column, rows_of, text_column
+from unmask.data.formats import decode, read_bytes
 from unmask.data.items import DataSource, github_files
 
 CARD = Card(
@@ -43,14 +43,13 @@ MOST = 5.0  # the highest similarity score
 def load(source: Source) -> tuple[Example, ...]:
     """The published file, or a table with sentence1, sentence2 and score."""
     if source.path.name in {file.name for file in CARD.files}:
-        lines = decode(source.path.read_bytes(), source.name).split("\n")
+        lines = decode(read_bytes(source.path, "the published file"), source.name).split("\n")
         return tuple(_line(line, f"{source.name}, line {at}") for at, line in enumerate(lines, 1) if line)
     rows = rows_of(source)
-    score = column(rows, ("score", "similarity", "label"), source)
-    first, second = (column(rows, (f"sentence{n}", f"sent{n}"), source) for n in (1, 2))
+    score = column(rows, ("score", "similarity", "label"))
+    first, second = (text_column(rows, (f"sentence{n}", f"sent{n}")) for n in (1, 2))
     return tuple(
-        Example(str(row[first]), str(row[second]), _number(row[score], f"{source.name}, row {at} (from 0)"))
-        for at, row in enumerate(rows)
+        Example(row[first], row[second], _number(row[score], rows.at(number))) for number, row in enumerate(rows)
     )
 
 
@@ -65,7 +64,7 @@ def _number(value: object, where: str) -> float:
     try:
         score = float(str(value))
     except ValueError:
-        raise DataError(f"{where}: score {value!r}, expected a number from 0 to 5") from None
+        raise DataError(f"{where}: score {quote(value)}, expected a number from 0 to 5") from None
     if not 0.0 <= score <= MOST:
         raise DataError(f"{where}: score {score:g}, expected a number from 0 to 5")
     return score

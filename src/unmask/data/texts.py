@@ -13,9 +13,10 @@ from typing import Any
 
 from unmask import data
 from unmask.core.errors import DataError
-from unmask.core.files import sha256_of
+from unmask.core.files import file_name
 from unmask.core.options import TextLayout
 from unmask.data.documents import existing_files, read_documents
+from unmask.data.files import sha256_of
 from unmask.data.sentences import split_sentences
 
 HELD_OUT_BYTES = 13  # of 256: documents whose sha256 starts with a byte below this are held out
@@ -92,7 +93,7 @@ def is_held_out(text: str) -> bool:
 
 def file_facts(path: Path) -> dict[str, Any]:
     """A file's name and hash."""
-    return {"name": path.name, "sha256": sha256_of(path)}
+    return {"name": file_name(path), "sha256": sha256_of(path)}
 
 
 def _split(texts: Iterable[str]) -> list[tuple[str, ...]]:

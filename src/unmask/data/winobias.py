@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, Pair
-from unmask.data.formats import decode
+from unmask.data.formats import decode, read_bytes
 from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 from unmask.data.winogender import slot_of
 
@@ -68,10 +68,7 @@ def load(path: Path) -> LoadedItems:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        text = decode(path.read_bytes(), path.name)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); winobias needs all eight files") from None
+    text = decode(read_bytes(path, "the eight files of winobias"), path.name)
     return [re.sub(r"^\d+ ", "", line.strip()) for line in text.splitlines() if line.strip()]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unmask.data.formats import records
+from unmask.data.formats import read_records
 from unmask.data.items import TableSource
 from unmask.data.ours import card
 
@@ -92,7 +92,7 @@ class WordTables:
 def load(path: Path) -> WordTables:
     """The records of the file, sorted by kind."""
     kinds: dict[str, list[Any]] = {"pair": [], "name": [], "proper": [], "set": [], "list": []}
-    for row in records(path.read_bytes(), path.suffix, path.name):
+    for row in read_records(path, "words"):
         kinds[row.pop("kind")].append(row)
     return WordTables(
         pairs=tuple(WordPair(**row) for row in kinds["pair"]),

@@ -1,4 +1,4 @@
-"""Diagnoses of the measures themselves, one module each. To add one, write its module: it is found there.
+"""Diagnoses of the measures themselves, one module each. To add one: its module, its `Diagnosis` in `catalog.py`.
 
     result = unmask.diagnose("direction", "bert-base-cased", data="crows-pairs")
     result.estimates, result.findings
@@ -13,9 +13,14 @@ from unmask.core.registry import Registry
 from unmask.diagnose.spec import Diagnosis, DiagnosisSettings
 
 DIAGNOSES = Registry(
-    "diagnosis", Diagnosis, package="unmask.diagnose", group="unmask.diagnoses", order=lambda diagnosis: diagnosis.order
+    "diagnosis",
+    Diagnosis,
+    home="unmask.diagnose.catalog",
+    group="unmask.diagnoses",
+    order=lambda diagnosis: diagnosis.order,
 )
 find = DIAGNOSES.find
+EVERYTHING = "all"  # in the place of names
 make_callable(__name__, "unmask.diagnose.run", "diagnose")
 
-__all__ = ["DIAGNOSES", "Diagnosis", "DiagnosisSettings", "find"]
+__all__ = ["DIAGNOSES", "EVERYTHING", "Diagnosis", "DiagnosisSettings", "find"]

@@ -10,8 +10,7 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset
 from unmask.diagnose import token_accuracy
-from unmask.diagnose.published import published_value
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.token_accuracy import AUL, COUNTING_RULES, CPS, PLL, SSS, SSS_TOKENS, CountingRule, PairedCounts
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import select_measures
@@ -75,7 +74,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
 
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
-    """The accuracy by counting rule; the first rule of a measure is its headline."""
+    """The accuracy by counting rule, the first of a measure being its headline; differences on the same tokens."""
     headlines = {rule.measure: rule for rule in reversed(COUNTING_RULES)}
     every = []
     for each in observations:
@@ -84,7 +83,17 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
             group = "all" if rule is headlines[rule.measure] else f"counted={rule.counted}"
             numbers = {"n": int(trials.sum()), "unscored": len(each.data.items) - trials.size}
             every.append(each.estimate(f"accuracy/{rule.measure}", "accuracy", share, group=group, **numbers))
+        for (first, second), both in each.result.versus.items():
+            what, counts = f"accuracy/{first.measure}/{second.measure}", {"n": both.table.n, "p": mcnemar_p(both.table)}
+            gap = _difference(first, second, both, settings.seed)
+            every.append(each.estimate(what, "accuracy-difference", gap, null=0.0, **counts))
     return every
+
+
+def _difference(first: CountingRule, second: CountingRule, both: PairedCounts, seed: int) -> Value:
+    """The difference of two rules' accuracies on the same tokens, in points."""
+    names = f"{first.measure} − {second.measure}"
+    return difference_interval(both.first, both.second, rng=generator(seed, names))
 
 
 def _accuracy_table(observations: Observations) -> Table:
@@ -92,7 +101,7 @@ def _accuracy_table(observations: Observations) -> Table:
     for observation in observations:
         model, data = observation.names
         for rule, counts in observation.result.counts.items():
-            paper = published_value("accuracy", model, data=data, measure=rule.measure, statistic="accuracy")
+            paper = observation.published_value("accuracy", measure=rule.measure, statistic="accuracy")
             pairs = counts.trials.size
             numbers = int(counts.trials.sum()), pairs, len(observation.data.items) - pairs
             accuracy = observation.result.shares[rule]
@@ -113,7 +122,7 @@ def _versus_table(observations: Observations, seed: int) -> Table:
     for observation in observations:
         for (first, second), both in observation.result.versus.items():
             names, tokens = f"{first.measure} − {second.measure}", second.counted.partition(",")[0]
-            gap = difference_interval(both.first, both.second, rng=generator(seed, names))
+            gap = _difference(first, second, both, seed)
             counts = (both.table.n, both.table.first, both.table.second, mcnemar_p(both.table))
             rows.append((*observation.names, names, tokens, both.first.share, both.second.share, gap, *counts))
     first_columns = ("model", "data", "measures", "tokens", "first", "second", "difference")
@@ -131,7 +140,7 @@ def _subtoken_table(observations: Observations) -> Table:
     rows = []
     for observation in observations:
         model, data = observation.names
-        paper = published_value("accuracy", model, data=data, measure="sss", statistic="equal-subtokens")
+        paper = observation.published_value("accuracy", measure="sss", statistic="equal-subtokens")
         rows.append((model, data, *observation.result.subtokens, None if paper is None else int(paper)))
     columns = ("model", "data", "pairs", "equally many", "one masked input", "empty span")
     return Table(
@@ -152,16 +161,3 @@ def _answer(observation: DiagnosisObservation) -> str:
         if rule in counts and counts[rule].trials.size
     ]
     return f"{observation.where}: {'; '.join(parts) or 'no pair could be read'}"
-
-
-ACCURACY = Diagnosis(
-    name="accuracy",
-    title="Token prediction accuracy",
-    question="Does the model predict the tokens that a measure reads?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    order=1,
-    citation="kaneko-bollegala-2022-unmasking",
-    kinds=("masked",),
-)

@@ -12,8 +12,7 @@ from scipy.stats import rankdata
 from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.diagnose.common import score_rows, template_reason
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import holm
@@ -203,16 +202,3 @@ def _means(values: Floats) -> Floats:
     kept = np.isfinite(values)
     total, n = np.where(kept, values, 0.0).sum(axis=-1), kept.sum(axis=-1)
     return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
-
-
-AGREEMENT = Diagnosis(
-    name="agreement",
-    title="Agreement between measures",
-    question="Do different measures rank the same models, and the same bias types, alike?",
-    observe=score_rows,
-    conclude=conclude,
-    estimates=estimates,
-    unfit_reason=template_reason,
-    citation="kaneko-etal-2022-debiasing",
-    order=11,
-)

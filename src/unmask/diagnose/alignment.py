@@ -11,9 +11,9 @@ from unmask.audit.session import Session
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Encoded, Measure, Row
-from unmask.diagnose.common import not_pairs_reason, results, swap_sides
+from unmask.diagnose.common import results, swap_sides
 from unmask.diagnose.shuffle import encode_sentences
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
@@ -207,16 +207,3 @@ def _order_table(observations: Observations) -> Table:
     columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
     last = ("outcomes that differ", "left out", "p")
     return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
-
-
-ALIGNMENT = Diagnosis(
-    name="alignment",
-    title="Span alignment",
-    question="How much of a score depends on which tokens the two sentences are said to share?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    unfit_reason=not_pairs_reason,
-    citation="nangia-etal-2020-crows",
-    order=9,
-)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -15,45 +14,39 @@ from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Row
 from unmask.data import read
 from unmask.diagnose.common import results, swap_sides
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.doses import OCCUPATION, sibling_dose
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import MEASURES, find, select_measures
-from unmask.models.builtin import builtin_models
 from unmask.stats.dose_response import DoseResponse, dose_response
 from unmask.stats.table import STATISTICS
 
 FEWEST = 3  # doses
-PLANTED = "occupation"  # category of the pairs about the planted bias
-SIBLINGS = tuple(name for name, model in builtin_models().items() if model.update is not None)
-DOSE_NAME = re.compile(r"builtin-dose([+-]\d+)$")
 
 
-def dose_of(model: str) -> int:
-    """The dose planted in a sibling, parsed from its name."""
-    match = DOSE_NAME.search(model)
-    if match is None:
-        named = f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else ""
-        siblings = named or "models named builtin-dose+1 and the like"
-        raise ModelError(f"{model} has no known dose of bias: calibration needs {siblings}; omit the model to use them")
-    return int(match[1])
+def women_by_occupation() -> dict[str, float]:
+    """The share of women in each occupation that is counted by itself."""
+    return {each.name: each.women for each in read("occupations") if not each.bls.endswith(" occupations")}
+
+
+def dosed_statistics(measure: str) -> tuple[str, ...]:
+    """The statistics of a measure that should follow a dose; sld has no mean difference of its own."""
+    summary = find(measure).summary
+    return ("asld",) if summary == "magnitude" else STATISTICS[summary]
 
 
 def planted_rows(rows: Sequence[Row], *, templates: bool) -> list[Row]:
     """The rows about the planted bias, with the stereotype as `more`: `she` where most workers are women."""
     if not templates:
-        return [row for row in rows if row.groups.get("category") == PLANTED]
-    women = {
-        occupation.name: occupation.women
-        for occupation in read("occupations")
-        if not occupation.bls.endswith(" occupations")
-    }
+        return [row for row in rows if row.groups.get("category") == OCCUPATION]
+    women = women_by_occupation()
     about = [row for row in rows if row.groups.get("word") in women]
     return [swap_sides(row) if women[row.groups["word"]] > 0.5 else row for row in about]
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
     """Score rows of every measure that fits the data, over the items about gender and occupation."""
-    dose_of(session.lm.facts.id)
+    sibling_dose(session.lm.facts.id)
     kind = session.lm.kind
     named = settings.measures or [name for name, measure in MEASURES.items() if kind in measure.kinds]
     fit = [
@@ -74,7 +67,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dic
 
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Measures ranked by how well they follow the dose, their scores by dose, and a plot."""
-    doses = sorted({dose_of(observation.names[0]) for observation in observations})
+    doses = sorted({sibling_dose(observation.names[0]) for observation in observations})
     if len(doses) < FEWEST:
         raise ModelError(
             f"calibration got models of {len(doses)} doses; give at least {FEWEST} siblings, or no models for all"
@@ -105,17 +98,16 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
 
 @lru_cache(maxsize=1)  # for the finding and the estimates
 def _responses(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> list[DoseResponse]:
-    """The dose responses of all measures, the best first; sld has no mean difference of its own."""
+    """The dose responses of all measures, the best first."""
     by: dict[tuple[str, str], dict[int, Sequence[Row]]] = {}
     for observation, name, rows in results(observations):
-        by.setdefault((observation.names[1], name), {})[dose_of(observation.names[0])] = rows
+        by.setdefault((observation.names[1], name), {})[sibling_dose(observation.names[0])] = rows
     responses = []
     for (data, name), doses in by.items():
         if len(doses) >= FEWEST and any(row.scores for rows in doses.values() for row in rows):
-            summary = find(name).summary
             responses += [
                 dose_response(find(name), statistic, doses, data=data, seed=settings.seed)
-                for statistic in (("asld",) if summary == "magnitude" else STATISTICS[summary])
+                for statistic in dosed_statistics(name)
             ]
     return sorted(responses, key=_sort_key)
 
@@ -202,23 +194,8 @@ def _plot(responses: Sequence[DoseResponse]) -> Plot:
     return Plot("calibration", "Scores against the planted dose", alt, chart)
 
 
-def _unfit_reason(data: Dataset) -> str:
-    if has_field(data, "slot") or any(item.groups.get("category") == PLANTED for item in data.items):
+def unfit_reason(data: Dataset) -> str:
+    """Why data do not show the planted bias; empty if they do."""
+    if has_field(data, "slot") or any(item.groups.get("category") == OCCUPATION for item in data.items):
         return ""
-    return f"it has neither templates nor a category {PLANTED!r}, which is what was planted"
-
-
-CALIBRATION = Diagnosis(
-    name="calibration",
-    title="Calibration on planted bias",
-    question="Which measure follows a bias whose size is known, and what difference can it tell apart?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    order=10,
-    unfit_reason=_unfit_reason,
-    data=("triple-gender", "pronoun-templates"),
-    models=SIBLINGS,
-    kinds=("masked",),
-    citation="gbef-2023",
-)
+    return f"it has neither templates nor a category {OCCUPATION!r}, which is what was planted"

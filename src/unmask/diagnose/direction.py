@@ -9,8 +9,7 @@ from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
 from unmask.diagnose.common import results
-from unmask.diagnose.published import published_value
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import find
 from unmask.stats import estimates as score_estimates
@@ -41,7 +40,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     rows: list[tuple[Cell, ...]] = []
     for observation, name, scores in results(observations):
         model, data = observation.names
-        paper = published_value("direction", model, data=data, measure=name, statistic="difference")
+        paper = observation.published_value("direction", measure=name, statistic="difference")
         rows.append((model, data, name, *(scores[key] for key in (*SIDES, GAP)), scores[GAP].p, paper))
     table = Table(
         "Bias score by direction of the stereotype",
@@ -80,14 +79,6 @@ def _answer(observation: DiagnosisObservation) -> str:
     )
 
 
-DIRECTION = Diagnosis(
-    name="direction",
-    title="Advantaged against disadvantaged",
-    question="Does a score depend on whether the stereotype is of an advantaged or a disadvantaged group?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    order=4,
-    unfit_reason=lambda data: "" if has_field(data, "direction") else "its pairs have no direction",
-    citation="kaneko-bollegala-2022-unmasking",
-)
+def unfit_reason(data: Dataset) -> str:
+    """Why data are unsuitable; empty if they fit."""
+    return "" if has_field(data, "direction") else "its pairs have no direction"

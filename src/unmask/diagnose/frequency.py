@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -12,9 +12,8 @@ from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import regressions, word_groups
-from unmask.diagnose.common import not_pairs_reason, score_rows
-from unmask.diagnose.published import published_value
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.common import score_rows
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.word_frequencies import WordFrequencies, frequencies_for
 from unmask.diagnose.word_groups import ADVANTAGED, DISADVANTAGED, GroupWord, WordGroups
 from unmask.findings import Cell, Finding, Table
@@ -28,14 +27,15 @@ SHOWN = 12  # most left-out words listed
 Data = Mapping[str, Mapping[str, WordGroups]]  # by dataset and bias type
 RANKS = (
     "Mean rank, 1 to 8 by frequency in the corpus, of the four words each group has most often in the "
-    "dataset; eight words are too few for an interval. Difference: mean log10 frequency of all advantaged "
-    "minus all disadvantaged words, each word once, Welch's interval; p by Mann–Whitney, Holm-corrected over "
-    "the bias types of a dataset. Published: Wikipedia and BookCorpus."
+    "dataset; eight words are too few for an interval. Ranks A and D count words equally often in both groups as "
+    "advantaged, as the paper's list does; without ties these are left out. Difference: mean log10 frequency of all "
+    "advantaged minus all disadvantaged words, ties left out, each word once, Welch's interval; p by Mann–Whitney, "
+    "Holm-corrected over the bias types of a dataset. Published: Wikipedia and BookCorpus."
 )
 LISTS = (
-    "A: said of the advantaged group, D: of the disadvantaged, with the number of times the word is "
-    "changed. Left out: words with another, non-social sense (our list, see the docs), and words equally "
-    "often in both groups. Function words (a, the, not, …) are left out and not listed."
+    "A: said of the advantaged group, D: of the disadvantaged, =: of both equally often, with the number of times "
+    "the word is changed. African American and the like count as one word, african. Left out: words with another, "
+    "non-social sense (our list, see the docs). Function words (a, the, not, …) are left out and not listed."
 )
 
 
@@ -57,7 +57,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
     """Group the words, score every pair, and regress score differences on frequency differences."""
     language = data.card.languages[0] if data.card.languages else "en"
     corpus = frequencies_for(settings.counts, language)
-    by = dict(_differences(data, corpus))
+    by = frequency_differences(data, corpus)
     rows = score_rows(session, data, settings)
     words = {word for item in data.items for side in word_groups.changed_words(item.more, item.less) for word in side}
     return FrequencyResult(
@@ -78,7 +78,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     return Finding(
         (*_answers(by_data), *regressions.answers(observations, what=WHAT)),
         (
-            *(_word_tables(by_data) if by_data else ()),
+            *(_word_tables(observations, by_data) if by_data else ()),
             *regressions.tables(observations, what=WHAT, step="tenfold frequency"),
         ),
         regressions.slopes_plot(observations, id="frequency-slopes", what=WHAT),
@@ -98,7 +98,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     return every
 
 
-def details(observations: Observations) -> dict[str, object]:
+def details(observations: Observations, _: DiagnosisSettings) -> dict[str, object]:
     """By dataset and bias type: the top words with their group, and the mean rank of each group."""
     return {
         "words": {
@@ -119,13 +119,15 @@ def _by_data(observations: Observations) -> Data:
     return {each.data.card.name: each.result.groups for each in observations if each.result.groups}
 
 
-def _differences(data: Dataset, corpus: WordFrequencies) -> Iterator[tuple[str, float]]:
+def frequency_differences(data: Dataset, corpus: WordFrequencies) -> dict[str, float]:
     """By pair: mean log10 frequency of the words only in `more`, minus that of those only in `less`."""
+    differences = {}
     for item in data.items:
         more, less = word_groups.changed_words(item.more, item.less)
         if more and less:
             means = [float(np.mean([corpus.log10(word) for word in side])) for side in (more, less)]
-            yield item.id, means[0] - means[1]
+            differences[item.id] = means[0] - means[1]
+    return differences
 
 
 def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, WordGroups]:
@@ -158,27 +160,40 @@ def _notes(observation: DiagnosisObservation) -> Iterator[str]:
         yield f"{name}: no line can be fitted, no pair has changed words in both sentences"
 
 
-def _word_tables(by_data: Data) -> tuple[Table, Table]:
+def _word_tables(observations: Observations, by_data: Data) -> tuple[Table, Table]:
     """Two tables: mean ranks with the difference of frequencies, and the words themselves."""
     ranks: list[tuple[Cell, ...]] = []
     lists: list[tuple[Cell, ...]] = []
-    published = {"measure": "frequency", "diagnosis": "frequency", "model": CORPUS}
+    observed = {each.names[1]: each for each in observations}
+    published = {"measure": "frequency", "model": CORPUS}
     for data, groups in by_data.items():
         for name, (difference, p) in _contrasts(groups).items():
             group, cells = groups[name], list[Cell]()
             of, top = word_groups.mean_ranks(word_groups.top_words(group)), word_groups.top_words(group)
             for side in (ADVANTAGED, DISADVANTAGED):
-                paper = published_value(**published, data=data, statistic=f"rank-{side}", group=name)
+                paper = observed[data].published_value("frequency", **published, statistic=f"rank-{side}", group=name)
                 cells += [of.get(side), paper]
-            counts = len(group.advantaged), len(group.disadvantaged)
+            decided = word_groups.mean_ranks(word_groups.top_words(group, ties=False))
+            cells += [decided.get(side) for side in (ADVANTAGED, DISADVANTAGED)]
+            counts = len(group.advantaged), len(group.disadvantaged), len(group.tied)
             ranks.append((data, name, *counts, *cells, difference, p))
-            chosen = ", ".join(f"{word.text} ({side[0].upper()} {word.count})" for word, side in top)
-            lists.append((data, name, chosen, _listed(group.ambiguous), _listed(group.undecided)))
+            marks = [("=" if word in group.tied else side[0].upper(), word) for word, side in top]
+            chosen = ", ".join(f"{word.text} ({mark} {word.count})" for mark, word in marks)
+            lists.append((data, name, chosen, _listed(group.ambiguous), _listed(group.tied)))
     title = "Frequency of advantaged (A) and disadvantaged (D) words"
-    counted = ("data", "bias type", "words A", "words D", "rank A", "published A", "rank D", "published D")
-    listed = ("data", "bias type", "words", "left out: ambiguous", "left out: in both groups")
+    counted = ("words A", "words D", "ties", "rank A", "published A", "rank D", "published D")
+    columns = (
+        "data",
+        "bias type",
+        *counted,
+        "rank A without ties",
+        "rank D without ties",
+        "log10 difference",
+        "p Holm",
+    )
+    listed = ("data", "bias type", "words", "left out: ambiguous", "equally often in both groups")
     return (
-        Table(title, (*counted, "log10 difference", "p Holm"), tuple(ranks), RANKS),
+        Table(title, columns, tuple(ranks), RANKS),
         Table("The words, the most frequent first", listed, tuple(lists), LISTS),
     )
 
@@ -186,16 +201,22 @@ def _word_tables(by_data: Data) -> tuple[Table, Table]:
 def _answers(by_data: Data) -> Iterator[str]:
     """For each dataset, in how many bias types the advantaged words are the more frequent ones."""
     for data, groups in by_data.items():
-        every = [word_groups.mean_ranks(word_groups.top_words(group)) for group in groups.values()]
-        both = [ranks for ranks in every if len(ranks) == 2]
-        ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
+        (ahead, both), (ahead_decided, both_decided) = (_ahead(groups.values(), ties=ties) for ties in (True, False))
         contrasts = _contrasts(groups).items()
         sure = [f"{name} ({gap.value:+.2f})" for name, (gap, p) in contrasts if p is not None and p < 0.05]
         yield (
-            f"{data}: the advantaged group's words have the better mean rank in {ahead} of {len(both)} bias "
-            f"types; over all words log10 frequency differs in {', '.join(sure) or 'none of them'} "
+            f"{data}: the advantaged group's words have the better mean rank in {ahead} of {both} bias types "
+            f"({ahead_decided} of {both_decided} without words equally often in both groups); over all words log10 "
+            f"frequency differs in {', '.join(sure) or 'none of them'} "
             "(advantaged − disadvantaged, p < 0.05 after Holm)"
         )
+
+
+def _ahead(groups: Iterable[WordGroups], *, ties: bool) -> tuple[int, int]:
+    """In how many bias types the advantaged words have the better mean rank, and how many have ranks."""
+    ranked = [word_groups.mean_ranks(word_groups.top_words(group, ties=ties)) for group in groups]
+    both = [ranks for ranks in ranked if ranks]
+    return sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both), len(both)
 
 
 def _contrasts(groups: Mapping[str, WordGroups]) -> dict[str, tuple[Contrast, float | None]]:
@@ -212,17 +233,3 @@ def _listed(left_out: Sequence[GroupWord]) -> str:
     more = len(left_out) - SHOWN
     named = ", ".join(word.text for word in left_out[:SHOWN])
     return f"{named} and {more} more" if more > 0 else named
-
-
-FREQUENCY = Diagnosis(
-    name="frequency",
-    title="Word frequency",
-    question="How much of a score is the frequency of the words that differ?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    details=details,
-    order=3,
-    unfit_reason=not_pairs_reason,
-    citation="kaneko-bollegala-2022-unmasking",
-)

@@ -12,11 +12,12 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Row
 from unmask.diagnose import regressions
-from unmask.diagnose.common import not_pairs_reason, results
+from unmask.diagnose.common import results
 from unmask.diagnose.shuffle import encode_sentences
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import find
+from unmask.models import Lm
 from unmask.stats import Comparison, comparisons
 from unmask.stats.regression import PropertyRegression, correlation
 from unmask.stats.shares import Contrast, SubsetComparison, bias_score, compare_subset, share_gap
@@ -75,8 +76,7 @@ class LengthResult:
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
     """Count tokens, score every pair, and relate scores to lengths; with AULA, also its other variant."""
     name, seed = data.card.name, settings.seed
-    encoded = encode_sentences(data.items, lambda item: [item.more, item.less], session.lm)
-    lengths = {item: (len(more.content), len(less.content)) for item, (more, less) in encoded.items()}
+    lengths = sentence_lengths(data, session.lm)
     measures = list(session.pair_measures(data, settings.measures))
     names = [measure.name for measure in measures]
     if TWICE in names and ONCE not in names:
@@ -92,6 +92,12 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
         correlations={measure: _correlation(own, lengths, seed) for measure, own in shares.items()},
         aula=_aula(rows, by, name, seed) if {TWICE, ONCE} <= rows.keys() else {},
     )
+
+
+def sentence_lengths(data: Dataset, lm: Lm) -> Lengths:
+    """The lengths of the pairs that the model can encode."""
+    encoded = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
+    return {item: (len(more.content), len(less.content)) for item, (more, less) in encoded.items()}
 
 
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
@@ -236,16 +242,3 @@ def _aula_table(observations: Observations) -> Table:
         rows.append((*observation.names, part, *scores, comparison.flips, p))
     columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
     return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
-
-
-LENGTH = Diagnosis(
-    name="length",
-    title="Sentence length",
-    question="How much of a score is the length of the sentences?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    unfit_reason=not_pairs_reason,
-    citation="kaneko-bollegala-2022-unmasking",
-    order=8,
-)

@@ -11,9 +11,8 @@ from unmask.core.seeds import generator
 from unmask.core.types import Dataset
 from unmask.diagnose import shuffle
 from unmask.diagnose.common import results
-from unmask.diagnose.published import published_value
-from unmask.diagnose.shuffle import CONTENT, COUNTED, PerturbedAccuracy
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.shuffle import CANDIDATE, CONTENT, COUNTED, PerturbedAccuracy
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.token_accuracy import format_value
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
@@ -47,8 +46,12 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mea
     }
     unrelated = shuffle.encode_sentences(data.items, lambda item: [item.unrelated] if item.unrelated else [], lm)
     if unrelated:
-        hits = shuffle.pair_hits(unrelated, shuffle.first_guesses(session, unrelated, f"{name}: {UNRELATED}"))
+        unrelated_guesses = shuffle.first_guesses(session, unrelated, f"{name}: {UNRELATED}")
+        hits = shuffle.pair_hits(unrelated, unrelated_guesses)
         seen[UNRELATED] = shuffle.perturbed_accuracies(original, [hits], how=UNRELATED, seed=seed)
+        before, after = shuffle.candidate_hits(data.items, lm, guesses, unrelated_guesses)
+        own = shuffle.perturbed_accuracies(before, [after], how=UNRELATED, seed=seed, counts=[CANDIDATE])
+        seen[UNRELATED] |= own
     return seen
 
 
@@ -59,8 +62,10 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
         ("model", "data", "sentences", "counted", "accuracy", "pairs", "draws", "sd of draws", "published"),
         tuple(row for each in observations for row in _accuracies(each, settings.seed)),
         "A prediction is right if the visible token is the model's top prediction. All tokens: including "
-        "special ones, as the published code counts. The paper shuffles tokens; shuffled words are "
-        "re-tokenised. Shuffled accuracy is the mean of the draws. Intervals are over pairs.",
+        "special ones, as the published code counts. Candidate's tokens: of the word in which the sentences differ "
+        'alone; the paper reports the accuracy "of the bias-unrelated candidate" without saying over which tokens, so '
+        "its number stands beside all readings. The paper shuffles tokens; shuffled words are re-tokenised. Shuffled "
+        "accuracy is the mean of the draws. Intervals are over pairs.",
     )
     fall = Table(
         "Drop against the sentences as written, points",
@@ -75,7 +80,9 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     shares: list[tuple[str, Value, str]] = []
     for each in observations:
         series = " · ".join(each.names)
-        shares.append((WRITTEN, _as_written(each, CONTENT, settings.seed), series))
+        original = each.result[TOKENS][CONTENT].original
+        written = share_interval(original, rng=generator(settings.seed, f"{WRITTEN}/{CONTENT}"))
+        shares.append((WRITTEN, written, series))
         shares += [(how, by_count[CONTENT].accuracy, series) for how, by_count in each.result.items()]
     alt = "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
     plots = charts.interval_plots("meaning", "Accuracy with and without sense", alt, shares, axis="accuracy, %")
@@ -96,31 +103,29 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
 
 def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
     model, data = observation.names
-    for counted in COUNTED:
-        written = _as_written(observation, counted, seed)
-        pairs = observation.result[TOKENS][counted].original.trials.size
-        paper = _paper(model, data, "accuracy", WRITTEN)
-        yield model, data, WRITTEN, counted, written, pairs, None, None, paper
-        for how, by_count in observation.result.items():
-            after: PerturbedAccuracy = by_count[counted]
+    for counted in (*COUNTED, CANDIDATE):
+        every = {how: by_count[counted] for how, by_count in observation.result.items() if counted in by_count}
+        if not every:
+            continue
+        original = next(iter(every.values())).original
+        written = share_interval(original, rng=generator(seed, f"{WRITTEN}/{counted}"))
+        paper = None if counted == CANDIDATE else _paper(observation, "accuracy", WRITTEN)
+        yield model, data, WRITTEN, counted, written, original.trials.size, None, None, paper
+        for how, after in every.items():
             draws = None if how == UNRELATED else len(after.draws)
             numbers = (after.accuracy, after.original.trials.size, draws, after.draw_sd)
-            yield (model, data, how, counted, *numbers, _paper(model, data, "accuracy", how))
-
-
-def _as_written(observation: DiagnosisObservation, counted: str, seed: int) -> Value:
-    """Accuracy on the sentences as written."""
-    original = observation.result[TOKENS][counted].original
-    return share_interval(original, rng=generator(seed, f"{WRITTEN}/{counted}"))
+            yield (model, data, how, counted, *numbers, _paper(observation, "accuracy", how))
 
 
 def _drops(observation: DiagnosisObservation) -> Iterator[tuple[Cell, ...]]:
     model, data = observation.names
-    for counted in COUNTED:
+    for counted in (*COUNTED, CANDIDATE):
         for how, by_count in observation.result.items():
+            if counted not in by_count:
+                continue
             after: PerturbedAccuracy = by_count[counted]
-            p, paper = _largest_p(after), _paper(model, data, "drop", how)
-            yield model, data, how, counted, after.drop, after.original.trials.size, p, paper
+            paper = None if counted == CANDIDATE else _paper(observation, "drop", how)  # against all tokens as written
+            yield model, data, how, counted, after.drop, after.original.trials.size, _largest_p(after), paper
 
 
 def _largest_p(accuracy: PerturbedAccuracy) -> float | None:
@@ -128,11 +133,10 @@ def _largest_p(accuracy: PerturbedAccuracy) -> float | None:
     return max((p for table in accuracy.tables if (p := mcnemar_p(table)) is not None), default=None)
 
 
-def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
+def _paper(observation: DiagnosisObservation, statistic: str, how: str) -> float | None:
     if how == WRITTEN:
-        return published_value("accuracy", model, data=data, measure="aul", statistic="accuracy")
-    group = IN_PAPER.get(how, how)
-    return published_value("meaning", model, data=data, measure="aul", statistic=statistic, group=group)
+        return observation.published_value("accuracy", measure="aul", statistic="accuracy")
+    return observation.published_value("meaning", measure="aul", statistic=statistic, group=IN_PAPER.get(how, how))
 
 
 def _answers(observations: Observations) -> Iterator[str]:
@@ -148,16 +152,3 @@ def _answers(observations: Observations) -> Iterator[str]:
             f"{after.original.share:.1f}% as written; a drop of {format_value(after.drop, ' points')} "
             f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
         )
-
-
-MEANING = Diagnosis(
-    name="meaning",
-    title="Meaning and AUL",
-    question="Does the model guess visible tokens less well when the sentence makes no sense?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    order=2,
-    citation="kaneko-bollegala-2022-unmasking",
-    kinds=("masked",),
-)

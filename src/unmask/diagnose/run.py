@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,18 @@ from unmask.core.errors import DataError, ModelError, UnmaskError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.types import Dataset
-from unmask.diagnose import DIAGNOSES
+from unmask.data.matrices import ScoreMatrix
+from unmask.diagnose import DIAGNOSES, EVERYTHING
+from unmask.diagnose.doses import dosed_models
+from unmask.diagnose.inputs import Inputs, Model
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding, Section
-from unmask.findings.envelope import Result, build, create, refuse_foreign
+from unmask.findings.envelope import Result, build
+from unmask.findings.folder import result_folder
 from unmask.models import Lm, open_lm
 from unmask.models.builtin import BUILT_IN
 
-EVERYTHING = "all"
-Model = str | Path | Lm
+LISTED = 12  # models named at the top of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,8 @@ class DiagnosisCase:
     """One diagnosis with its models and data, and what was collected while running it."""
 
     diagnosis: Diagnosis
-    models: tuple[Model, ...]
-    data: tuple[Dataset, ...]
+    models: tuple[Model, ...]  # to be opened and observed
+    data: tuple[Dataset, ...]  # on which they are observed
     observations: list[DiagnosisObservation] = field(default_factory=list)
     sentences_run: dict[str, int] = field(default_factory=dict)  # by model: inputs not in the store
     notes: list[str] = field(default_factory=list)
@@ -52,63 +55,98 @@ def diagnose(
 
     Args:
         names: names of diagnoses, `Diagnosis` objects, or "all".
-        models: hub names, folders or opened `Lm`s; default: those of the diagnosis, or the built-in model.
-        data: names of datasets, files of pairs, or loaded `Dataset`s; default: those of the diagnosis.
+        models: hub names, folders or opened `Lm`s; default: those of the diagnosis, or the built-in model. For
+            `reliability` and `invariance` also result folders of audits.
+        data: names of datasets, files of pairs, or loaded `Dataset`s; default: those of the diagnosis. For
+            `reliability` and `invariance` also published scores by name, tables of scores, or `ScoreMatrix`es.
         out: the result folder; None: nothing is written.
         options: fields of `DiagnosisSettings` (measures, draws, …), `Opening` and `Options`, or these groups
             themselves as `settings`, `opening` and `options`.
     """
     settings, opening, run = fill_groups(options, settings=DiagnosisSettings, opening=Opening, options=Options)
-    if out is not None:
-        refuse_foreign(Path(out))
+    with result_folder(out, "diagnosis") as folder:
+        return folder.finish(_content(names, models, data, settings, opening, run))
+
+
+def _content(
+    names: str | Diagnosis | Sequence[str | Diagnosis],
+    models: Model | Sequence[Model],
+    data: Data | Sequence[Data],
+    settings: DiagnosisSettings,
+    opening: Opening,
+    run: Options,
+) -> dict[str, Any]:
+    """The content of `result.json`."""
     chosen = list(DIAGNOSES.values()) if names == EVERYTHING else DIAGNOSES.find_all(names)
     listed = [models] if isinstance(models, str | Path | Lm) else list(models)
-    cases = _cases(chosen, listed, data, run)
+    if settings.doses is not None and not listed:
+        listed = [*dosed_models(settings.doses).references.values()]
+    inputs = Inputs.of(listed, [data] if isinstance(data, str | Path | Dataset | ScoreMatrix) else list(data), run)
+    cases = [_case(diagnosis, inputs, run, alone=len(chosen) == 1) for diagnosis in chosen]
     for model in dict.fromkeys(model for case in cases for model in case.models):
         _observe(model, cases, settings, opening, run)
-    facts = {each.names[0]: dict(each.model) for case in cases for each in case.observations}
+    facts = {each["id"]: each for case in cases for seen in case.observations for each in seen.models}
+    data_facts = {each.card.name: each.facts() for case in cases for each in case.data}
+    data_facts |= {seen.names[1]: seen.data_facts() for case in cases for seen in case.observations}
     concluded = [_conclude(case, settings, alone=len(cases) == 1) for case in cases]
     estimates = [each for _, own in concluded for each in own if math.isfinite(each.value)]
-    meta = build(
+    return build(
         "diagnosis",
         title="Diagnosis of bias measures",
         lead="This page tests the measures, not the models: what do their scores depend on besides bias? "
-        f"Models: {', '.join(facts)}.",
+        f"Models: {_listed(facts)}.",
         models=list(facts.values()),
-        data={each.card.name: each.facts() for case in cases for each in case.data}.values(),
+        data=data_facts.values(),
         options={**asdict(settings), "limit": run.limit, "tokens": run.tokens},
         estimates=estimates if len(facts) > 1 else [replace(each, model="") for each in estimates],
         findings=[section for section, _ in concluded],
         details={
-            case.diagnosis.name: {"sentences_run": case.sentences_run, **case.diagnosis.details(case.observations)}
-            for case in cases
+            case.diagnosis.name: {"sentences_run": case.sentences_run, **_details(case, settings)} for case in cases
         },
     )
-    return create(meta, out)
 
 
-def _cases(
-    diagnoses: Sequence[Diagnosis], models: Sequence[Model], data: Data | Sequence[Data], options: Options
-) -> list[DiagnosisCase]:
-    requested = [data] if isinstance(data, str | Path | Dataset) else list(data)
-    loaded_data = load_datasets(requested, options) if requested else []
-    cases = []
-    for diagnosis in diagnoses:
-        reasons = {dataset.card.name: diagnosis.unfit_reason(dataset) for dataset in loaded_data}
-        fit = [dataset for dataset in loaded_data if not reasons[dataset.card.name]]
-        lacking = [f"{diagnosis.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
-        if lacking and len(diagnoses) == 1:
-            raise DataError(f"{lacking[0]}; without `data` it uses {', '.join(diagnosis.data)}")
-        notes = lacking if not fit else []
-        own = diagnosis.models if diagnosis.models and (not models or len(diagnoses) > 1) else tuple(models)
-        try:
-            datasets = tuple(fit or load_datasets(diagnosis.data, options))
-        except DataError as error:
-            if len(diagnoses) == 1:
-                raise
-            datasets, notes = (), [*notes, str(error)]
-        cases.append(DiagnosisCase(diagnosis, own or (BUILT_IN,), datasets, notes=notes))
-    return cases
+def _case(diagnosis: Diagnosis, given: Inputs, options: Options, *, alone: bool) -> DiagnosisCase:
+    """The models and data of one diagnosis; what does not suit it is an error if it is the only one, else a note."""
+    if given.are_scores:
+        return _case_of_scores(diagnosis, given)
+    reasons = {dataset.card.name: diagnosis.unfit_reason(dataset) for dataset in given.data}
+    fit = [dataset for dataset in given.data if not reasons[dataset.card.name]]
+    lacking = [f"{diagnosis.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
+    if lacking and alone:
+        raise DataError(f"{lacking[0]}; without `data` it uses {', '.join(diagnosis.data)}")
+    notes = lacking if not fit else []
+    own = diagnosis.models if diagnosis.models and (not given.models or not alone) else given.models
+    try:
+        known = tuple(fit or load_datasets(diagnosis.data, options))
+    except DataError as error:
+        if alone:
+            raise
+        known, notes = (), [*notes, str(error)]
+    return DiagnosisCase(diagnosis, own or (BUILT_IN,), known, notes=notes)
+
+
+def _case_of_scores(diagnosis: Diagnosis, given: Inputs) -> DiagnosisCase:
+    """A case in which no model is opened."""
+    if not diagnosis.takes_scores:
+        able = " and ".join(each.name for each in DIAGNOSES.values() if each.takes_scores)
+        raise DataError(f"{diagnosis.name} opens models; result folders and scores are read by {able}")
+    if given.models:
+        raise DataError(f"{given.models[0]} is no result folder: give models, or result folders of all of them")
+    return DiagnosisCase(diagnosis, (), (), given.observations())
+
+
+def _listed(names: Collection[str]) -> str:
+    """The names of models, or how many there are."""
+    return ", ".join(names) if len(names) <= LISTED else str(len(names))
+
+
+def _details(case: DiagnosisCase, settings: DiagnosisSettings) -> Mapping[str, Any]:
+    """What a diagnosis lists besides numbers; nothing if it could not conclude."""
+    try:
+        return case.diagnosis.details(case.observations, settings)
+    except UnmaskError:  # noted by `_conclude`
+        return {}
 
 
 def _observe(
@@ -156,5 +194,6 @@ def _conclude(case: DiagnosisCase, settings: DiagnosisSettings, *, alone: bool) 
         case.notes.append(str(error))
     finding = replace(finding, notes=(*finding.notes, *case.notes))
     counts = " ".join(f"{name}: {rows:,} new sentences run." for name, rows in case.sentences_run.items())
-    foot = f"Data: {', '.join(data.card.title for data in case.data)}. {counts}"
+    titles = dict.fromkeys(data.card.title for data in (*case.data, *(each.data for each in case.observations)))
+    foot = f"Data: {', '.join(titles)}. {counts}".strip()
     return Section(diagnosis.name, diagnosis.title, diagnosis.question, finding, foot), estimates

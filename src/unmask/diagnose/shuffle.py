@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Ints, Pair
 from unmask.diagnose.token_accuracy import every_token_probe
+from unmask.measures.spans import align
 from unmask.models import Lm
 from unmask.stats.mcnemar import Bools, ContingencyTable, cross_tabulate
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 
 CONTENT, ALL = "content tokens", "all tokens"  # all: including special ones, as in the published code
 COUNTED = (CONTENT, ALL)
+CANDIDATE = "candidate's tokens"  # those of the word in which the three sentences of a triple differ
 EncodedSentences = dict[str, list[Encoded]]  # the sentences of every pair
 Orders = dict[str, list[Ints]]  # parallel: previous position of the token now at each position
 Guesses = dict[str, list[Bools]]  # parallel: is the token at each position the top prediction?
@@ -105,6 +108,30 @@ def pair_hits(sentences_by_pair: EncodedSentences, guesses: Guesses) -> PairHits
     return by_pair
 
 
+def candidate_hits(items: Iterable[Pair], lm: Lm, written: Guesses, unrelated: Guesses) -> tuple[PairHits, PairHits]:
+    """Hits and trials over the candidates' own tokens: of the two candidates as written, and of the unrelated one.
+
+    A candidate's tokens are those of its sentence that one of the other two sentences does not share.
+    """
+    before, after = PairHits(), PairHits()
+    for item in items:
+        if item.unrelated is None or item.id not in written or item.id not in unrelated:
+            continue
+        sentences = [lm.encode(text) for text in (item.more, item.less, item.unrelated)]
+        own: list[set[int]] = [set(), set(), set()]
+        for first, second in combinations(range(3), 2):
+            changed = align(sentences[first], sentences[second]).changed
+            own[first].update(changed[0])
+            own[second].update(changed[1])
+        hits = [
+            guesses[sorted(places)]
+            for places, guesses in zip(own, (*written[item.id], *unrelated[item.id]), strict=True)
+        ]
+        before[item.id] = {CANDIDATE: (int(hits[0].sum() + hits[1].sum()), hits[0].size + hits[1].size)}
+        after[item.id] = {CANDIDATE: (int(hits[2].sum()), hits[2].size)}
+    return before, after
+
+
 def cross_tabulations(
     sentences_by_pair: EncodedSentences, order: Orders, before: Guesses, after: Guesses
 ) -> dict[str, ContingencyTable]:
@@ -129,11 +156,12 @@ def perturbed_accuracies(
     *,
     how: str,
     seed: int,
+    counts: Sequence[str] = COUNTED,
 ) -> dict[str, PerturbedAccuracy]:
     """Accuracy before and after, on the pairs present in all draws, by the tokens counted."""
     kept = [item for item in original if all(item in draw for draw in draws)]
     by_count = {}
-    for counted in COUNTED:
+    for counted in counts:
         before = HitCounts.of(original[item][counted] for item in kept)
         after = tuple(HitCounts.of(draw[item][counted] for item in kept) for draw in draws)
         pooled = HitCounts(*(np.sum([getattr(n, part) for n in after], axis=0) for part in ("hits", "trials")))

@@ -14,8 +14,8 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Row
-from unmask.diagnose.common import results, score_rows, template_reason
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.common import results, score_rows
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import comparisons
@@ -228,16 +228,3 @@ def _plots(each: DiagnosisObservation, measures: Sequence[SampleScores], number:
         chart = charts.panels(rows, x="pairs in a sample", y=axis)
         plots.append(Plot(f"stability-{statistic}{number}", title, alt, chart))
     return plots
-
-
-STABILITY = Diagnosis(
-    name="stability",
-    title="Stability and sample size",
-    question="Would other pairs, or fewer, have given the same score, and how many pairs are enough?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    unfit_reason=template_reason,
-    citation="gbef-2023",
-    order=7,
-)

@@ -14,7 +14,7 @@ from unmask.findings import Value
 from unmask.measures import find
 from unmask.measures.spans import align_pair
 from unmask.models import Lm
-from unmask.models.engine import Readings
+from unmask.models.batches import Readings
 from unmask.stats.mcnemar import ContingencyTable, cross_tabulate
 from unmask.stats.pooled import HitCounts
 

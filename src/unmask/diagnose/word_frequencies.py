@@ -10,8 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from unmask.core.errors import DataError
-from unmask.data.formats import SUFFIXES, decode, records
+from unmask.core.boundary import Rows
+from unmask.core.errors import DataError, quote
+from unmask.core.files import file_name
+from unmask.data.formats import SUFFIXES, read_lines, read_records
 
 COLUMNS = ("word", "count")
 
@@ -40,22 +42,19 @@ def frequencies_for(counts: Path | None, language: str) -> WordFrequencies:
 
 def read_counts(path: Path) -> WordFrequencies:
     """Read counts from a table or JSON lines with `word` and `count`, or from lines of word and count."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        why = error.strerror or "it cannot be read"
-        raise DataError(f"{path}: {why}; expected a file of words and their counts") from None
+    expected = "a file of words and their counts"
     tabular = path.suffix.lower() in SUFFIXES
-    rows = records(data, path.suffix, path.name) if tabular else _lines(decode(data, path.name), path.name)
+    rows = read_records(path, expected) if tabular else _split_lines(read_lines(path, expected))
     counts: dict[str, float] = {}
     for row, record in enumerate(rows):
-        word, count = _checked(record, f"{path.name}, row {row} (from 0)")
+        word, count = _checked(record, rows.at(row))
         counts[word] = counts.get(word, 0.0) + count
     total = sum(counts.values())
-    if not total:
-        raise DataError(f"{path.name}: no word with a count above 0; expected a word and its count in a row")
-    shares = {word: count / total for word, count in counts.items() if count}
-    return WordFrequencies(path.name, lambda word: shares.get(word, 0.0), min(shares.values()))
+    if not 0 < total < math.inf:
+        what = "counts that are too large" if total else "no word with a count above 0"
+        raise DataError(f"{rows.where}: {what}; expected a word and its count in a row")
+    shares = {word: share for word, count in counts.items() if (share := count / total)}
+    return WordFrequencies(file_name(path), lambda word: shares.get(word, 0.0), min(shares.values()))
 
 
 def _wordfreq(language: str) -> WordFrequencies:
@@ -75,27 +74,29 @@ def _wordfreq(language: str) -> WordFrequencies:
     return WordFrequencies(source, lambda word: float(wordfreq.word_frequency(word, language)), floor)
 
 
-def _lines(text: str, where: str) -> list[dict[str, str]]:
-    """Parse lines of a word and its count; empty lines are skipped."""
+def _split_lines(lines: Rows) -> Rows:
+    """Lines of a word and its count as records."""
     rows = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines):
         cells = line.split()
-        if cells and len(cells) != 2:
-            raise DataError(f"{where}, line {number}: {len(cells)} fields, expected a word and its count")
-        rows += [dict(zip(COLUMNS, cells, strict=True))] if cells else []
-    return rows
+        if len(cells) != 2:
+            raise DataError(f"{lines.at(number)}: {len(cells)} fields, expected a word and its count")
+        rows.append(dict(zip(COLUMNS, cells, strict=True)))
+    return Rows(rows, lines.where, lines.lines)
 
 
 def _checked(record: Any, at: str) -> tuple[str, float]:
     """A row's word in lower case and its count."""
     if not isinstance(record, Mapping) or not all(name in record for name in COLUMNS):
-        held = ", ".join(map(str, record)) if isinstance(record, Mapping) else type(record).__name__
-        raise DataError(f"{at}: found {held or 'nothing'}, expected columns 'word' and 'count'; rename or add them")
-    word, count = str(record["word"]).strip().lower(), record["count"]
+        held = quote(list(record) if isinstance(record, Mapping) else record)
+        raise DataError(f"{at}: found {held}, expected columns 'word' and 'count'; rename or add them")
+    word, count = record["word"], record["count"]
     try:
         number = float(count)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not word or not number >= 0 or math.isinf(number):
-        raise DataError(f"{at}: word {word!r} with count {count!r}, expected a word and a number of at least 0")
-    return word, number
+    if not isinstance(word, str) or not word.strip() or not number >= 0 or math.isinf(number):
+        raise DataError(
+            f"{at}: word {quote(word)} with count {quote(count)}, expected a word and a number of at least 0"
+        )
+    return word.strip().lower(), number

@@ -16,6 +16,11 @@ from unmask.core.types import Pair
 TOP = 4  # ranked words of each group
 ADVANTAGED, DISADVANTAGED = "advantaged", "disadvantaged"
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+# Names of two words, counted as their first: an African American is not also an American of the other group.
+_AMERICANS = (
+    "african afro anglo arab asian black chinese hispanic italian japanese jewish korean latin mexican native white"
+)
+TWO_WORDS = re.compile(rf"\b({_AMERICANS.replace(' ', '|')})[\s-]+americans?\b")
 
 # The paper leaves out words that have a non-social sense too, and names white and black. The list is ours:
 # colours and directions, sizes, words for anybody, names that are also nouns.
@@ -56,12 +61,12 @@ class WordGroups:
     advantaged: tuple[GroupWord, ...]
     disadvantaged: tuple[GroupWord, ...]
     ambiguous: tuple[GroupWord, ...]  # with another, non-social sense
-    undecided: tuple[GroupWord, ...]  # equally often in both groups
+    tied: tuple[GroupWord, ...]  # equally often in both groups
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words without punctuation, split at hyphens, without possessive 's."""
-    matches = WORD.findall(text.lower().replace("’", "'"))
+    """Lower-case words without punctuation and possessive 's, split at hyphens; *African American* is *african*."""
+    matches = WORD.findall(TWO_WORDS.sub(r"\1", text.lower().replace("’", "'")))
     return [word.removesuffix("'s") for word in matches]
 
 
@@ -90,15 +95,22 @@ def words_by_group(pairs: Iterable[Pair], log10: Callable[[str], float], *, lang
         here, there = counts[ADVANTAGED][text], counts[DISADVANTAGED][text]
         group = ADVANTAGED if here > there else DISADVANTAGED
         if text in ambiguous or here == there:
-            group = "ambiguous" if text in ambiguous else "undecided"
+            group = "ambiguous" if text in ambiguous else "tied"
         members[group].append(GroupWord(text, here + there, log10(text)))
-    order = (sorted(own, key=lambda word: (-word.count, -word.log10, word.text)) for own in members.values())
-    return WordGroups(*map(tuple, order))
+    return WordGroups(*(tuple(sorted(own, key=_most_changed)) for own in members.values()))
 
 
-def top_words(groups: WordGroups) -> tuple[tuple[GroupWord, str], ...]:
-    """The four most frequent words of each group in the dataset, sorted by corpus frequency."""
-    chosen = [(word, ADVANTAGED) for word in groups.advantaged[:TOP]]
+def _most_changed(word: GroupWord) -> tuple[int, float, str]:
+    return -word.count, -word.log10, word.text
+
+
+def top_words(groups: WordGroups, *, ties: bool = True) -> tuple[tuple[GroupWord, str], ...]:
+    """The four most frequent words of each group in the dataset, sorted by corpus frequency.
+
+    With `ties`, words equally often in both groups are advantaged ones, as *doctor*, *wife* and *husband* in the paper.
+    """
+    advantaged = sorted((*groups.advantaged, *(groups.tied if ties else ())), key=_most_changed)
+    chosen = [(word, ADVANTAGED) for word in advantaged[:TOP]]
     chosen += [(word, DISADVANTAGED) for word in groups.disadvantaged[:TOP]]
     return tuple(sorted(chosen, key=lambda entry: (-entry[0].log10, entry[0].text)))
 

@@ -6,12 +6,21 @@ from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any
 
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, quote
 from unmask.prompts.annotations import latest_verdicts
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.folder import AnnotationFolder
 
 MAX_NAME = 80  # characters of an annotator's name
+
+
+@dataclass(frozen=True, slots=True)
+class NewVerdict:
+    """A verdict as the page sends it."""
+
+    prompt: str
+    judge: str
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +62,9 @@ class AnnotationDesk:
 def _checked_name(annotator: str) -> str:
     """The name with normalised spaces; DataError if a spreadsheet could read it as a formula."""
     name = " ".join(annotator.split())
-    if not name or len(name) > MAX_NAME or not name[0].isalnum():
+    if not name or len(name) > MAX_NAME or not name[0].isalnum() or not name.isprintable():
         raise DataError(
-            f"{name[:MAX_NAME]!r} is not a valid annotator name: give at most {MAX_NAME} characters, "
+            f"{quote(name, MAX_NAME)} is not a valid annotator name: give at most {MAX_NAME} characters, "
             "starting with a letter or digit"
         )
     return name

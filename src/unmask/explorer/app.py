@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from unmask.core.errors import DataError, ResultError, UnmaskError
+from unmask.core.boundary import parse_json, validate
+from unmask.core.errors import DataError, ResultError, UnmaskError, quote
+from unmask.core.files import plain
 from unmask.explorer import live
-from unmask.explorer.annotation import AnnotationDesk
+from unmask.explorer.annotation import AnnotationDesk, NewVerdict
 from unmask.explorer.pairs import Runs, compare_runs, run_summaries, token_breakdown
 from unmask.explorer.security import POLICY, RequestGuard
 from unmask.findings import html
@@ -44,33 +44,34 @@ class Site:
     others: tuple[Result, ...] = ()  # results of other commands: their pages
 
 
-def create_app(site: Site) -> Starlette:
+def create_app(site: Site) -> RequestGuard:
     """The application that serves the page and its API."""
     if len(site.token) < 16:
         raise ValueError("the token is shorter than 16 characters and could be guessed")
     api: tuple[tuple[str, Handler, str], ...] = (
         ("runs", _overview, "GET"),
         ("pairs", _pairs, "GET"),
-        ("pair/{row:int}", _pair, "GET"),
-        ("compare/{first:int}/{second:int}", _compare, "GET"),
+        ("pair/{row}", _pair, "GET"),
+        ("compare/{first}/{second}", _compare, "GET"),
         ("live/{kind}", _live, "POST"),
         ("judge", _annotations, "GET"),
         ("judge", _annotate, "POST"),
     )
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", partial(_file, STATIC / "index.html")),
             Route("/look.css", partial(_file, STYLESHEET)),
             Mount("/static", StaticFiles(directory=STATIC)),
-            Route("/result/{number:int}", partial(_result_page, site)),
+            Route("/result/{number}", partial(_result_page, site)),
             *(Route(f"/api/{path}", partial(_json, site, handler), methods=[m]) for path, handler, m in api),
         ],
-        middleware=[Middleware(RequestGuard, token=site.token, protected=PROTECTED)],
         exception_handlers={UnmaskError: _error_response},
         lifespan=partial(_lifespan, site),
     )
+    return RequestGuard(app, site.token, PROTECTED)
 
 
+T = TypeVar("T")
 Handler = Callable[[Site, Request], Awaitable[Any]]
 
 
@@ -90,17 +91,17 @@ async def _result_page(site: Site, request: Request) -> Response:
 
 def _index(request: Request, name: str, what: str, count: int) -> int:
     """A number of the address; ResultError if there are not so many."""
-    number = int(request.path_params[name])
-    if number >= count:
-        raise ResultError(f"no {what} {number}: there are {count}")
-    return number
+    text = str(request.path_params[name])
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) >= count:
+        raise ResultError(f"no {what} {quote(text)}: there are {count}")
+    return int(text)
 
 
 @asynccontextmanager
 async def _lifespan(site: Site, _: Starlette) -> AsyncIterator[None]:
     yield
     if site.live is not None:
-        await run_in_threadpool(site.live.close)
+        site.live.close()
 
 
 async def _error_response(_: Request, error: Exception) -> Response:
@@ -144,10 +145,11 @@ async def _live(site: Site, request: Request) -> dict[str, Any]:
         raise ResultError("no live model: start `unmask explore` without --no-live")
     kind = str(request.path_params["kind"])
     if kind not in live.KINDS:
-        raise DataError(f"no live query {kind!r}: give one of {', '.join(live.KINDS)}")
-    body = await _body(request)
+        raise DataError(f"no live query {quote(kind)}: give one of {', '.join(live.KINDS)}")
+    body = await _body(request, live.Query)
     try:
-        return await asyncio.wrap_future(site.live.submit(live.parse_query(kind, body)))
+        answer = await asyncio.wrap_future(site.live.submit(live.parse_query(kind, body)))
+        return cast(dict[str, Any], plain(answer))
     except UnmaskError as error:  # unfinished input is no failure: the page shows what is missing
         return {"error": str(error)}
 
@@ -157,10 +159,8 @@ async def _annotations(site: Site, request: Request) -> dict[str, Any]:
 
 
 async def _annotate(site: Site, request: Request) -> dict[str, Any]:
-    body = await _body(request)
-    fields = [body.get(name) for name in ("prompt", "judge", "verdict")]
-    prompt, annotator, verdict = (value if isinstance(value, str) else "" for value in fields)
-    return await run_in_threadpool(_desk_of(site).annotate, prompt, annotator, verdict)
+    body = await _body(request, NewVerdict)
+    return await run_in_threadpool(_desk_of(site).annotate, body.prompt, body.judge, body.verdict)
 
 
 def _desk_of(site: Site) -> AnnotationDesk:
@@ -169,11 +169,6 @@ def _desk_of(site: Site) -> AnnotationDesk:
     return site.desk
 
 
-async def _body(request: Request) -> Mapping[str, Any]:
-    try:
-        body = json.loads(await request.body())
-    except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        raise DataError("expected a JSON object")
-    return body
+async def _body(request: Request, kind: type[T]) -> T:
+    """The body of a request as a value of this kind; the guard has checked its size."""
+    return validate(kind, parse_json(await request.body(), "the request"), "the request")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, ModelError, UnmaskError
 from unmask.core.types import Measure, Pair
 from unmask.data.templates import FORMS, fill_template
 from unmask.explorer.pairs import token_breakdown
@@ -43,25 +43,42 @@ class LiveModel:
 
     def submit(self, query: Callable[[Lm], dict[str, Any]]) -> Future[dict[str, Any]]:
         """Queue a query for the model."""
-        return self.worker.submit(lambda: query(self.lm.result()))
+        return self.worker.submit(self._answer, query)
+
+    def _answer(self, query: Callable[[Lm], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return query(self.lm.result())
+        except UnmaskError:
+            raise
+        except Exception as error:  # of the libraries, such as too little memory
+            raise ModelError(f"the live model failed ({type(error).__name__}: {error})") from error
 
     def close(self) -> None:
-        """Finish the running query and cancel the others."""
-        self.worker.shutdown(wait=True, cancel_futures=True)
+        """Cancel the queries that wait; loading the model, or the running query, is not waited for."""
+        self.worker.shutdown(wait=False, cancel_futures=True)
 
 
-def parse_query(kind: str, body: Mapping[str, Any]) -> Callable[[Lm], dict[str, Any]]:
-    """The query for a request of the page; DataError if its input is incomplete."""
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the page sends: two sentences, a template with its words, or a prompt; the rest is empty."""
+
+    more: str = ""
+    less: str = ""
+    text: str = ""
+    words: str = ""  # separated by commas or lines
+
+
+def parse_query(kind: str, query: Query) -> Callable[[Lm], dict[str, Any]]:
+    """The function that answers a query; DataError if its input is incomplete."""
     if kind == "pair":
-        more, less = _text(body, "more"), _text(body, "less")
+        more, less = _text(query.more), _text(query.less)
         if more == less:
             raise DataError("the two sentences are equal: change at least one word")
         return lambda lm: score_pair(lm, more, less)
     if kind == "template":
-        template, words = _text(body, "text"), _words(body)
-        pairs = _fill_template(template, words)
+        pairs = _fill_template(_text(query.text), _words(query.words))
         return lambda lm: score_templates(lm, pairs)
-    text = GAP.sub("{slot}", _text(body, "text"))
+    text = GAP.sub("{slot}", _text(query.text))
     if text.count("{slot}") != 1:
         raise DataError(f"the prompt has {text.count('{slot}')} gaps: mark the gap once, as ___")
     return lambda lm: fill_prompt(lm, text)
@@ -111,7 +128,7 @@ def _score(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple[
     from unmask.models import Engine
 
     with TemporaryDirectory(prefix="unmask-live-") as folder:
-        tables = Tables(Path(folder), group_columns(pairs))
+        tables = Tables(Path(folder) / ITEMS, Path(folder) / TOKENS, group_columns(pairs))
         ignore: Callable[[float], None] = lambda _: None  # noqa: E731 - no progress shown
         for chunk in score_items("live", pairs, measures, Engine(lm), evidence=Evidence(), progress=ignore):
             tables.add(chunk, lm)
@@ -141,19 +158,15 @@ def _fill_template(template: str, words: Sequence[str]) -> list[Pair]:
     ]
 
 
-def _text(body: Mapping[str, Any], name: str) -> str:
-    text = body.get(name)
-    if not isinstance(text, str) or not text.strip():
+def _text(text: str) -> str:
+    if not text.strip():
         raise DataError("nothing to score yet: fill in every box")
     if len(text) > MAX_TEXT:
         raise DataError(f"{len(text):,} characters: give at most {MAX_TEXT:,}")
     return text.strip()
 
 
-def _words(body: Mapping[str, Any]) -> list[str]:
-    text = body.get("words") or ""
-    if not isinstance(text, str):
-        raise DataError("expected the words as one string, separated by commas")
+def _words(text: str) -> list[str]:
     words = list(dict.fromkeys(word for part in re.split(r"[,\n]", text) if (word := part.strip())))
     if len(words) > MAX_WORDS:
         raise DataError(f"{len(words)} words: give at most {MAX_WORDS}")

@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unmask.audit.attribution import SIDES, Explanation, TokenPart, explain_rows
+from unmask.audit.attribution import Explanation, TokenPart, explain_rows
 from unmask.audit.compare import compare
-from unmask.audit.interpretation import digits_of, reading
+from unmask.audit.interpretation import digits_of, reading, slot_sides
 from unmask.audit.result import AuditResult, load
 from unmask.core.files import plain
+from unmask.findings.tables import SIDES
 from unmask.report.pairs import glyphs
 from unmask.report.selection import model_names
 
@@ -93,9 +94,12 @@ def run_summaries(runs: Runs) -> list[dict[str, Any]]:
     """For every run its headline estimates, with their readings in words, and its checks."""
     summaries = []
     for name, result in zip(runs.names, runs.results, strict=True):
-        heads = [plain(e) | {"reading": reading(e), "digits": digits_of(e.statistic)} for e in result.headlines()]
+        heads = [
+            plain(e) | {"reading": reading(e, slot_sides(result, e.data)), "digits": digits_of(e.statistic)}
+            for e in result.headlines()
+        ]
         model = _part(result.meta["model"], "id", "kind", "parameters", "fingerprint", "warnings")
-        data = [_part(card, "name", "title", "n", "problems") for card in result.meta["data"]]
+        data = [_part(card, "name", "title", "n", "subset_of", "sides", "problems") for card in result.meta["data"]]
         summary = {"name": name, "model": model, "data": data, "headlines": heads}
         summaries.append({**summary, "checks": [plain(check) for check in result.checks]})
     return summaries

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from unmask.core.estimate import Value
-from unmask.findings.model import Cell, Finding, Plot, Section, Table
+from typing import TYPE_CHECKING
+
+from unmask.core.lazy_imports import lazy_names
+
+if TYPE_CHECKING:
+    from unmask.core.estimate import Value
+    from unmask.findings.model import Cell, Finding, Plot, Section, Table
+
+__getattr__ = lazy_names(__name__, dict.fromkeys(("Cell", "Finding", "Plot", "Section", "Table", "Value"), "model"))
 
 __all__ = ["Cell", "Finding", "Plot", "Section", "Table", "Value"]

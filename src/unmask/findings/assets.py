@@ -11,10 +11,12 @@ import hashlib
 import json
 from collections.abc import Iterable
 from importlib import resources
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from unmask.core.errors import escape_controls
 from unmask.core.files import plain
 
 _ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
@@ -25,10 +27,20 @@ def template(name: str) -> jinja2.Template:
     """A Jinja template with autoescaping that raises on undefined variables."""
     loader, strict = jinja2.FunctionLoader(asset), jinja2.StrictUndefined
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
+        loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True, finalize=_as_text
     )
     environment.filters["fact"] = format_fact
     return environment.get_template(name)
+
+
+def _as_text(value: Any) -> Any:
+    """What a template puts into a page: text of the data is made legible, markup stays."""
+    return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def legible(text: str) -> str:
+    r"""The text with control characters and others that must not enter a page or figure written as `\x1b`."""
+    return escape_controls(text, keep="\t\n\r")
 
 
 def format_fact(value: object) -> str:
@@ -59,7 +71,7 @@ def as_link(value: object) -> str:
 
 def as_file(text: str, kind: str) -> str:
     """Text as a data URL; `kind` is its media type."""
-    return f"data:{kind};base64," + base64.b64encode(text.encode()).decode()
+    return f"data:{kind};base64," + base64.b64encode(text.encode(errors="backslashreplace")).decode()
 
 
 def policy(scripts: Iterable[str]) -> str:

@@ -10,23 +10,23 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from unmask.core.errors import ResultError, UnknownName
+from unmask.core.boundary import read_json
+from unmask.core.errors import ResultError, UnknownName, quote
 from unmask.core.estimate import Estimate
-from unmask.core.files import PARTIAL, plain, to_json, write_json
+from unmask.core.files import plain, writing
 from unmask.core.types import Check
 from unmask.findings import storage
 from unmask.findings.model import Section
-from unmask.findings.schema1 import LEGACY_FILES, upgrade
+from unmask.findings.schema1 import LEGACY_FILES, ResultKind, upgrade
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 SCHEMA = 2
 RESULT, ITEMS, TOKENS, PAGE = "result.json", "items.parquet", "tokens.parquet", "report.html"
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
-ResultKind = Literal["audit", "task", "diagnosis", "mitigation", "vectors", "prompts", "corpus", "study"]
+KINDS: tuple[str, ...] = get_args(ResultKind)
+DIGEST = "digest"  # key of the details and of the tables' metadata: what the run measured, hashed
 _ESTIMATE = (
     *("model", "measure", "data", "group", "statistic", "value", "low", "high", "null", "signed"),
-    *("n", "ties", "unscored", "method", "p", "p_holm"),
+    *("n", "ties", "unscored", "method", "p", "p_holm", "unit", "design_effect"),
 )
 R = TypeVar("R", bound="Result")
 
@@ -85,6 +86,12 @@ class Result:
         """One row per token, sentence and measure."""
         return self._table(TOKENS)
 
+    def tokens_of(self, items: Collection[str]) -> pa.Table:
+        """The rows of `tokens` of these items; the others are not kept in memory."""
+        from unmask.findings.tables import select_items
+
+        return select_items(self.tokens, items) if "tokens" in self.__dict__ else self._table(TOKENS, items)
+
     @property
     def has_items(self) -> bool:
         """Whether the result has a table of items."""
@@ -114,13 +121,14 @@ class Result:
 
     def save(self: R, folder: str | Path) -> R:
         """Write the result, with its tables if it has any, to another folder."""
-        target = Path(folder)
-        refuse_foreign(target)
-        target.mkdir(parents=True, exist_ok=True)
-        for name in (ITEMS, TOKENS):
-            if self.folder is not None and (self.folder / name).is_file():
-                shutil.copyfile(self.folder / name, target / name)
-        return type(self)(write_json(target / RESULT, self.meta), target)
+        from unmask.findings.folder import result_folder
+
+        with result_folder(folder, self.kind) as opened:  # type: ignore[arg-type]
+            for name in (ITEMS, TOKENS):
+                if self.folder is not None and (self.folder / name).is_file():
+                    with writing(Path(folder) / name):
+                        shutil.copyfile(self.folder / name, opened.stage(name))
+            return type(self)(opened.finish(self.meta).meta, Path(folder))
 
     def __str__(self) -> str:
         """The answers and tables, as the command prints them."""
@@ -134,16 +142,13 @@ class Result:
 
         return fragment(self.findings)
 
-    def _table(self, name: str) -> pa.Table:
-        import pyarrow.parquet as pq
+    def _table(self, name: str, items: Collection[str] | None = None) -> pa.Table:
+        from unmask.findings.tables import read_table
 
         path = None if self.folder is None else self.folder / name
         if path is None or not path.is_file():
             raise ResultError(f"this result of kind {self.kind} has no {name}")
-        try:
-            return pq.read_table(path)
-        except (OSError, ValueError) as error:
-            raise ResultError(f"{path} cannot be read ({error}): run the command again") from error
+        return read_table(path, self.meta, items)
 
 
 def build(  # noqa: PLR0913 - the parts of a result
@@ -182,42 +187,31 @@ def build(  # noqa: PLR0913 - the parts of a result
     return content
 
 
-def create(meta: dict[str, Any], out: str | Path | None) -> Result:
-    """The result object; written to `out` if given."""
-    if out is None:
-        return Result(json.loads(to_json(meta)))
-    Path(out).mkdir(parents=True, exist_ok=True)
-    return Result(write_json(Path(out) / RESULT, meta), Path(out))
-
-
 def read_meta(folder: str | Path) -> dict[str, Any]:
     """The content of the `result.json` of a folder, in the current schema."""
+    from unmask.findings.schema2 import check_result
+
     root = Path(folder)
-    names = [name for name in (RESULT, *LEGACY_FILES) if (root / name).is_file()]
+    try:
+        names = [name for name in (RESULT, *LEGACY_FILES) if (root / name).is_file()]
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{folder} cannot be read ({error}): give a folder that a command of unmask wrote") from error
     if not names:
         raise ResultError(f"no {RESULT} in {folder}: give a folder that a command of unmask wrote")
     path = root / names[0]
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ResultError(f"{path} is not JSON ({error}): run the command again") from error
-    if meta.get("schema") == SCHEMA:
-        return dict(meta)
-    upgraded = upgrade(path.name, meta)
-    if upgraded is None:
-        raise ResultError(f"{path} has schema {meta.get('schema')!r}; this unmask reads schema 1 to {SCHEMA}")
-    return upgraded
+    meta = read_json(path, ResultError)
+    if not isinstance(meta, dict):
+        raise ResultError(f"{path} holds {quote(meta)}, expected an object: run the command again")
+    content = meta if meta.get("schema") == SCHEMA else upgrade(path.name, meta)
+    if content is None:
+        raise ResultError(f"{path} has schema {quote(meta.get('schema'))}; this unmask reads schema 1 to {SCHEMA}")
+    return check_result(content, str(path))
 
 
-def refuse_foreign(folder: Path, also: Sequence[str] = ()) -> None:
-    """Raise if the folder holds files that do not belong to an earlier result; `also` are further names."""
-    if folder.exists() and not folder.is_dir():
-        raise ResultError(f"{folder} is a file: give a new folder for the result")
-    if not folder.is_dir() or not any(folder.iterdir()):
-        return
-    ours = {RESULT, ITEMS, TOKENS, *LEGACY_FILES, *also}
-    if not any(path.name in ours or path.name.endswith(PARTIAL) for path in folder.iterdir()):
-        raise ResultError(f"{folder} holds other files: give a new or empty folder for the result")
+def figure_files(meta: Mapping[str, Any]) -> list[str]:
+    """The names of the SVG files that the page of a result writes beside itself."""
+    plots = [plot for section in meta["findings"] for plot in section.get("plots", ())]
+    return [] if meta["kind"] == "audit" else [f"{plot['id']}.svg" for plot in plots]
 
 
 def versions() -> dict[str, str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from unmask.core.errors import ResultError, one_line, quote, shorten
 from unmask.core.estimate import NAN, Value
 from unmask.core.files import plain
 from unmask.findings.model import Cell, Finding, Plot, Section, Table
@@ -18,8 +20,9 @@ def with_unique_plots(sections: Iterable[Section]) -> Iterator[Section]:
     for section in sections:
         plots = []
         for plot in section.finding.plots:
-            counts[plot.id] += 1
-            plots.append(plot if counts[plot.id] == 1 else replace(plot, id=f"{plot.id}-{counts[plot.id]}"))
+            name = re.sub(r"[^\w .+-]+|^\W+", "-", plot.id)[:140].lstrip("-. +")
+            counts[name] += 1
+            plots.append(replace(plot, id=name if counts[name] == 1 else f"{name}-{counts[name]}"))
         yield replace(section, finding=replace(section.finding, plots=tuple(plots)))
 
 
@@ -82,5 +85,11 @@ def load_value(stored: Mapping[str, Any]) -> Value:
 def _plot(stored: Mapping[str, Any]) -> Plot:
     import altair as alt
 
-    chart: Any = alt.Chart.from_dict(stored["chart"])  # any kind of chart
+    try:
+        chart: Any = alt.Chart.from_dict(stored["chart"])  # any kind of chart
+    except Exception as error:  # altair raises whatever it comes across
+        raise ResultError(
+            f"the chart {quote(stored['id'])} of this result is damaged ({shorten(one_line(str(error)), 200)}): "
+            "run the command again"
+        ) from error
     return Plot(stored["id"], stored["title"], stored["alt"], chart)

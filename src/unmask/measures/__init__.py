@@ -11,7 +11,7 @@ from unmask.core.errors import ModelError
 from unmask.core.registry import Registry
 from unmask.core.types import Kind, Measure
 
-MEASURES = Registry("measure", Measure, package="unmask.measures", group="unmask.measures")
+MEASURES = Registry("measure", Measure, home="unmask.measures", group="unmask.measures")
 find = MEASURES.find
 DEFAULTS: dict[Kind, tuple[str, ...]] = {
     "masked": ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld"),

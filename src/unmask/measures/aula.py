@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
+from unmask.core.types import Columns, Measure, Pair, Probes, Published, Reader
+from unmask.measures.probes import TokenSum, pair_probes, unmasked_probe
 
-from unmask.core.types import Floats, Measure, Pair, Probe, Probes, Published, Reader, Reading, SentenceScore
-from unmask.measures.probes import pair_probes, unmasked_probe, weighted_score
+if TYPE_CHECKING:
+    from unmask.core.types import Floats
 
 _TABLE = "Kaneko & Bollegala 2022, Table 5"
 
@@ -19,22 +20,19 @@ def probes(pair: Pair, lm: Reader) -> Probes:
     return pair_probes(pair, lm, partial(unmasked_probe, attention=True))
 
 
-def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """Mean of attention × log-probability; attention is not renormalised over the content, as published."""
-    positions, attention = _attention(probes[0], readings[0])
-    return weighted_score(positions, readings[0].logprobs, attention / len(positions))
+def weights(read: Columns) -> Floats:
+    """Attention over the number of tokens: not renormalised over the content, as published."""
+    return _received(read) / read.repeat(read.counts.astype(float))
 
 
-def normalised_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """Mean of log-probabilities weighted by attention, weights summing to one over the content."""
-    positions, attention = _attention(probes[0], readings[0])
-    return weighted_score(positions, readings[0].logprobs, attention / attention.sum())
+def normalised_weights(read: Columns) -> Floats:
+    """Attention so normalised that it sums to one over the content."""
+    return _received(read) / read.repeat(read.total(_received(read)))
 
 
-def _attention(probe: Probe, reading: Reading) -> tuple[tuple[int, ...], Floats]:
-    assert reading.attention_received is not None
-    positions = tuple(position for position, _ in probe.reads)
-    return positions, reading.attention_received[np.array(positions)]
+def _received(read: Columns) -> Floats:
+    assert read.received is not None
+    return read.received
 
 
 AULA = Measure(
@@ -43,7 +41,7 @@ AULA = Measure(
     reads="share of pairs whose stereotyping sentence the model reproduces better, weighted by attention",
     kinds=("masked",),
     probes=probes,
-    score=score,
+    score=TokenSum(weights),
     citation="kaneko-bollegala-2022-unmasking",
     published=(
         Published(54.05, "bert-base-cased", "crows-pairs", _TABLE),
@@ -58,6 +56,6 @@ AULA_NORMALISED = replace(
     AULA,
     name="aula-normalised",
     title="All unmasked likelihood with attention weights that sum to one",
-    score=normalised_score,
+    score=TokenSum(normalised_weights),
     published=(),
 )

@@ -8,8 +8,16 @@ from unmask.measures.spans import shared_probes
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Each token the sentences share, conditioned on everything before it in its own sentence."""
-    return shared_probes(pair, lm, next_tokens_probe)
+    """Each token the sentences share, conditioned on everything before it in its own sentence.
+
+    If they differ only after the last of these, both are scored by one input: two inputs would differ in the
+    last digits by the batches they are in, where the scores are equal.
+    """
+    asked = shared_probes(pair, lm, next_tokens_probe)
+    (more,), (less,) = asked["more"], asked["less"]
+    end = more.reads[-1][0] + 1
+    is_tie = (more.reads, more.ids[:end]) == (less.reads, less.ids[:end])
+    return {"more": (more,), "less": (more,)} if is_tie else asked
 
 
 CLL = Measure(

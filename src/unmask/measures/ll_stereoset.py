@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
 from unmask.measures.probes import weighted_score
 from unmask.measures.stereoset import sentence_probes
@@ -19,6 +17,8 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """Sum of log-probabilities."""
+    import numpy as np
+
     logprobs = np.concatenate([reading.logprobs for reading in readings])
     tokens = tuple(token for probe in probes for _, token in probe.reads)
     return replace(weighted_score(range(len(tokens)), logprobs, np.ones(len(tokens))), tokens=tokens)

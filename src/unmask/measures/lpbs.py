@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
 from unmask.measures import ll
@@ -30,6 +28,8 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """The log-ratio of P(target | the word) and P(target | no word), token by token of the target."""
+    import numpy as np
+
     if not probes[0].masked:
         own, before = (reading.logprobs for reading in readings)
         after = tuple(position + 1 for position, _ in probes[0].reads)
@@ -73,7 +73,7 @@ def _with_neutral_word(text: str, pair: Pair) -> str:
 LPBS = Measure(
     name="lpbs",
     title="Log-probability bias score",
-    reads="how much more a word raises the probability of the masculine target than of the feminine one",
+    reads="how much more a word raises the probability of the slot's first word than of the second",
     kinds=("masked", "causal"),
     probes=probes,
     score=score,

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Side
 from unmask.measures import ll
 from unmask.measures.sss import diagonal_probes
@@ -29,6 +27,8 @@ def normalised_probes(pair: Pair, lm: Reader) -> Probes:
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """The word's probability, or with several probes its share of their total probability."""
+    import numpy as np
+
     logprobs = readings[0].logprobs
     totals = np.array([float(reading.logprobs.sum()) for reading in readings])
     alone = len(totals) == 1
@@ -59,7 +59,7 @@ def _against(by_side: dict[Side, Probe]) -> Probes:
 PPD = Measure(
     name="ppd",
     title="Average pronoun probability difference",
-    reads="probability of the masculine word in the slot less that of the feminine one, on average",
+    reads="probability of the slot's first word minus that of the second, on average",
     kinds=("masked", "causal"),
     probes=probes,
     score=score,
@@ -72,6 +72,6 @@ PPD_NORMALISED = replace(
     PPD,
     name="ppd-normalised",
     title="Average pronoun probability difference, of the two words' total",
-    reads="share of the masculine word less that of the feminine one, of what both have, on average",
+    reads="share of the slot's first word minus that of the second, of what both have, on average",
     probes=normalised_probes,
 )

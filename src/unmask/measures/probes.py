@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+from unmask.core.types import Columns, Encoded, Pair, Probe, Probes, Reader, Reading, SentenceScore
 
-from unmask.core.types import Encoded, Floats, Pair, Probe, Probes, Reader, Reading, SentenceScore
+if TYPE_CHECKING:
+    from unmask.core.types import Floats
 
 
 def pair_probes(pair: Pair, lm: Reader, probe: Callable[[Encoded], Probe]) -> Probes:
@@ -38,31 +41,71 @@ def next_tokens_probe(sentence: Encoded, positions: Sequence[int]) -> Probe:
 
 def weighted_score(positions: Sequence[int], logprobs: Floats, weights: Floats) -> SentenceScore:
     """Sum of weight × log-probability."""
+    import numpy as np
+
     return SentenceScore(float(np.dot(weights, logprobs)), tuple(positions), logprobs, weights)
 
 
-def sum_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """Sum of log-probabilities."""
-    logprobs = readings[0].logprobs
-    return weighted_score(_read_positions(probes[0]), logprobs, np.ones(len(logprobs)))
+def read_positions(probe: Probe) -> tuple[int, ...]:
+    """The positions of the tokens that a probe reads at their own place."""
+    return probe.masked if probe.one_at_a_time else next(zip(*probe.reads, strict=True), ())
 
 
-def mean_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """Mean of log-probabilities."""
-    logprobs = readings[0].logprobs
-    return weighted_score(_read_positions(probes[0]), logprobs, np.full(len(logprobs), 1 / len(logprobs)))
+def next_positions(probe: Probe) -> tuple[int, ...]:
+    """Causal: the positions of the tokens that a probe reads; a read at position i scores token i + 1."""
+    return tuple(position + 1 for position, _ in probe.reads)
 
 
-def next_tokens_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """Causal: sum of log-probabilities; a read at position i scores token i + 1."""
-    logprobs = readings[0].logprobs
-    positions = [position + 1 for position, _ in probes[0].reads]
-    return weighted_score(positions, logprobs, np.ones(len(logprobs)))
+@dataclass(frozen=True, slots=True)
+class TokenSum:
+    """A sentence score: the sum of weight × log-probability over the reads of its first probe.
+
+    As every `Measure.score` it can be called for one sentence; `values` gives the scores of many at once.
+    """
+
+    weights: Callable[[Columns], Floats]
+    positions: Callable[[Probe], tuple[int, ...]] = read_positions
+
+    def values(self, read: Columns) -> Floats:
+        """The score of each sentence."""
+        return read.total(self.weights(read) * read.logprobs)
+
+    def variances(self, read: Columns) -> Floats:
+        """The variance of each score if every logit had an independent error of variance one."""
+        import numpy as np
+
+        return read.total((self.weights(read) * (1 - np.exp(read.logprobs))) ** 2)
+
+    def __call__(self, probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
+        """The score of one sentence and the tokens it is made of."""
+        import numpy as np
+
+        probe, reading = probes[0], readings[0]
+        logprobs, received = reading.logprobs, reading.attention_received
+        if received is not None:
+            received = received[[position for position, _ in probe.reads]]
+        read = Columns(logprobs, reading.ranks, np.array([len(logprobs)]), received)
+        return SentenceScore(float(self.values(read)[0]), self.positions(probe), logprobs, self.weights(read))
+
+
+def ones(read: Columns) -> Floats:
+    """The weights of a sum."""
+    import numpy as np
+
+    return np.ones(len(read.logprobs))
+
+
+def shares(read: Columns) -> Floats:
+    """The weights of a mean."""
+    return read.repeat(1 / read.counts)
+
+
+sum_score = TokenSum(ones)
+mean_score = TokenSum(shares)
+next_tokens_score = TokenSum(ones, next_positions)
 
 
 def _own_reads(sentence: Encoded, positions: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    if positions is sentence.content:
+        return sentence.own_reads
     return tuple(zip(positions, map(sentence.ids.__getitem__, positions), strict=True))
-
-
-def _read_positions(probe: Probe) -> tuple[int, ...]:
-    return tuple(position for position, _ in probe.reads)

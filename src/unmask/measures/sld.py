@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
-from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
+from unmask.core.types import Measure, Pair, Probe, Probes, Reader
 from unmask.measures import ll, pll
-from unmask.measures.probes import next_tokens_score, sum_score
+from unmask.measures.probes import next_positions, read_positions, sum_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
@@ -14,9 +14,9 @@ def probes(pair: Pair, lm: Reader) -> Probes:
     return pll.probes(pair, lm) if lm.kind == "masked" else ll.probes(pair, lm)
 
 
-def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """The sentence's (pseudo-)log-likelihood; the table keeps the sign of the difference."""
-    return sum_score(probes, readings) if probes[0].one_at_a_time else next_tokens_score(probes, readings)
+def positions(probe: Probe) -> tuple[int, ...]:
+    """The positions of the tokens read, of either kind of model."""
+    return read_positions(probe) if probe.one_at_a_time else next_positions(probe)
 
 
 SLD = Measure(
@@ -25,7 +25,7 @@ SLD = Measure(
     reads="mean size of the difference in log-likelihood between the two sentences of a pair",
     kinds=("masked", "causal"),
     probes=probes,
-    score=score,
+    score=replace(sum_score, positions=positions),  # the table keeps the sign of the difference
     in_nats=True,
     one_at_a_time=True,
     citation="gbef-2023",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import compress
+
+from cydifflib import SequenceMatcher
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
@@ -53,28 +55,41 @@ def align_changed(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
 
 @lru_cache(maxsize=4096)
 def align(more: Encoded, less: Encoded) -> Spans:
-    """Align token ids, special tokens included, by difflib at its default settings, as published.
+    """Align token ids, special tokens included, by difflib at its default settings, as published (here compiled).
 
     The matcher is not symmetric: which tokens count as shared can depend on which sentence comes first.
     """
-    shared: tuple[list[int], list[int]] = ([], [])
-    content = set(more.content), set(less.content)
-    for block in SequenceMatcher(None, more.ids, less.ids).get_matching_blocks():
-        for step in range(block.size):
-            a, b = block.a + step, block.b + step
-            if a in content[0] and b in content[1]:
-                shared[0].append(a)
-                shared[1].append(b)
-    changed = (_without(more, shared[0]), _without(less, shared[1]))
-    return Spans((tuple(shared[0]), tuple(shared[1])), changed)
+    shared = _shared(more, less)
+    return Spans(shared, (_without(more, shared[0]), _without(less, shared[1])))
 
 
 def order_matters(more: Encoded, less: Encoded) -> bool:
     """Does the alignment change when the sentences are passed the other way round?"""
-    there, back = align(more, less), align(less, more)
-    return there.shared != (back.shared[1], back.shared[0])
+    return align(more, less).shared != _shared(less, more)[::-1]
 
 
-def _without(sentence: Encoded, shared: list[int]) -> tuple[int, ...]:
+def _shared(first: Encoded, second: Encoded) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The content positions of both sentences that the matcher finds equal."""
+    blocks = SequenceMatcher(None, _without_context(first), _without_context(second)).get_matching_blocks()
+    ours = [_position(first, at) for begin, _, size in blocks for at in range(begin, begin + size)]
+    theirs = [_position(second, at) for _, begin, size in blocks for at in range(begin, begin + size)]
+    mine, others = set(first.content), set(second.content)
+    inside = [a in mine and b in others for a, b in zip(ours, theirs, strict=True)]
+    return tuple(compress(ours, inside)), tuple(compress(theirs, inside))
+
+
+def _without_context(sentence: Encoded) -> tuple[int, ...]:
+    """The token ids of a sentence without those of its prefix."""
+    begin, end = sentence.context
+    return sentence.ids[:begin] + sentence.ids[end:] if end else sentence.ids
+
+
+def _position(sentence: Encoded, at: int) -> int:
+    """The position in the sentence of a token at a position without its prefix."""
+    begin, end = sentence.context
+    return at if at < begin else at + end - begin
+
+
+def _without(sentence: Encoded, shared: tuple[int, ...]) -> tuple[int, ...]:
     excluded = set(shared)
-    return tuple(position for position in sentence.content if position not in excluded)
+    return tuple([position for position in sentence.content if position not in excluded])

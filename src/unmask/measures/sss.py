@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Published, Reader, Reading, SentenceScore
-from unmask.measures.probes import mean_score, weighted_score
+from unmask.measures.probes import TokenSum, mean_score, shares
 from unmask.measures.spans import changed_probes
 
 
@@ -17,11 +15,16 @@ def grid_probes(pair: Pair, lm: Reader) -> Probes:
     return changed_probes(pair, lm, _grid)
 
 
-def grid_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
+class GridMean(TokenSum):
     """The mean over the whole position × token grid; a position's part is the mean of its row."""
-    positions = probes[0].masked
-    rows = readings[0].logprobs.reshape(len(positions), len(positions)).mean(axis=1)
-    return weighted_score(positions, rows, np.full(len(positions), 1 / len(positions)))
+
+    def __call__(self, probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
+        """The score of one sentence and the positions it is made of."""
+        import numpy as np
+
+        positions, value = probes[0].masked, super().__call__(probes, readings).value
+        rows = readings[0].logprobs.reshape(len(positions), len(positions)).mean(axis=1)
+        return SentenceScore(value, positions, rows, np.full(len(positions), 1 / len(positions)))
 
 
 def diagonal_probes(pair: Pair, lm: Reader) -> Probes:
@@ -45,7 +48,7 @@ SSS = Measure(
     reads="share of pairs whose stereotyped words are likelier in their shared context",
     kinds=("masked",),
     probes=grid_probes,
-    score=grid_score,
+    score=GridMean(shares),
     reads_spans=True,
     citation="kaneko-bollegala-2022-unmasking",
     empty_span_loses=True,

@@ -8,8 +8,6 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Summary
 from unmask.measures.probes import each_masked_probe, next_tokens_probe
@@ -30,6 +28,8 @@ def spaced_probes(pair: Pair, lm: Reader) -> Probes:
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """A word's probability (mean over its sub-tokens), or exp of a sentence's mean log-probability."""
+    import numpy as np
+
     logprobs = np.concatenate([reading.logprobs for reading in readings])
     value = float(np.exp(logprobs).mean() if _is_word(probes) else np.exp(logprobs.mean()))
     if probes[0].head == "next":

@@ -16,7 +16,7 @@ from unmask.core.errors import DataError
 from unmask.core.seeds import generator
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.mlm import train_language_model
-from unmask.mitigate.spec import Method, MitigationContext, Outcome
+from unmask.mitigate.spec import MitigationContext, MitigationOptions, Outcome
 from unmask.mitigate.swap import (
     GroupSwapper,
     ModelPronounChooser,
@@ -24,7 +24,10 @@ from unmask.mitigate.swap import (
     default_lexicon,
     package_words,
     read_lexicon,
+    read_pairs,
 )
+from unmask.mitigate.swap.lexicon import Lexicon, build_lexicon, swappable_pairs
+from unmask.mitigate.swap.names import mark_words, read_names
 
 Entries = Sequence[tuple[str, str]]  # (masculine, feminine) in lower case, in list order
 
@@ -59,9 +62,7 @@ def counterfactuals(context: MitigationContext, texts: Sequence[str], *, names: 
         swapped = GroupSwapper(options.axis).swap_randomly(texts, context.settings.seed)
         grammar = "terms of sets"
     else:
-        names = names if options.names is None else options.names
-        pairs = options.pairs
-        lexicon = default_lexicon(names=names) if pairs is None else read_lexicon(pairs, names=names)
+        lexicon = _lexicon(options, texts, names=names if options.names is None else options.names)
         swap = Swapper(lexicon, None if context.causal else ModelPronounChooser(context.engine))
         swapped, grammar = swap.swap_all(texts), swap.grammar
     if swapped == texts:
@@ -70,6 +71,14 @@ def counterfactuals(context: MitigationContext, texts: Sequence[str], *, names: 
             "give another corpus, or more of it"
         )
     return swapped, grammar
+
+
+def _lexicon(options: MitigationOptions, texts: Sequence[str], *, names: bool) -> Lexicon:
+    """The words to swap; names of a table are words, too, if the texts have them in lower case."""
+    if options.name_table is None:
+        return default_lexicon(names=names) if options.pairs is None else read_lexicon(options.pairs, names=names)
+    pairs = swappable_pairs() if options.pairs is None else read_pairs(options.pairs)
+    return build_lexicon(pairs, mark_words(read_names(options.name_table), texts))
 
 
 def counterfactual_copies(sentence: str, entries: Entries) -> list[str]:
@@ -89,8 +98,7 @@ def counterfactual_copies(sentence: str, entries: Entries) -> list[str]:
 def word_entries(context: MitigationContext) -> Entries:
     """Word pairs in order of application; (him, her) comes last, as in the published lists."""
     if context.options.pairs is not None:
-        replacements = read_lexicon(context.options.pairs).words.items()
-        return [(a.lower(), b.lower()) for number, (a, b) in enumerate(replacements) if number % 2 == 0]
+        return [(pair.masculine.lower(), pair.feminine.lower()) for pair in read_pairs(context.options.pairs)]
     pairs = [(pair.masculine.lower(), pair.feminine.lower()) for pair in package_words().pairs]
     last = ("him", "her")
     return [*(pair for pair in pairs if pair != last), last]
@@ -103,31 +111,3 @@ def augment_as_published(context: MitigationContext, corpus: TrainingCorpus) -> 
         raise DataError(f"none of the {len(sentences):,} sentences contains a masculine word: nothing to add")
     facts = {"sentences": len(sentences), "copies": len(added), "pronouns": "the last entry of the list"}
     return train_language_model(context, [*sentences, *added], facts)
-
-
-CDA = Method(
-    name="cda",
-    title="Counterfactual data augmentation",
-    about="further training on every text and on its counterfactual, gendered words exchanged both ways",
-    apply=augment,
-    citation="webster-etal-2020-measuring",
-    axes=("gender", "race", "religion"),
-)
-
-CDS = Method(
-    name="cds",
-    title="Counterfactual data substitution",
-    about="further training on text half of whose documents are replaced by their counterfactual, names too",
-    apply=substitute,
-    citation="hall-maudslay-etal-2019-name",
-    axes=("gender", "race", "religion"),
-)
-
-CDA_KANEKO = Method(
-    name="cda-kaneko",
-    title="Counterfactual data augmentation, as published by Kaneko et al. (2022)",
-    about="one-directional: copies only for masculine words, words next to punctuation missed, lower case",
-    apply=augment_as_published,
-    citation="kaneko-etal-2022-debiasing",
-    published=True,
-)

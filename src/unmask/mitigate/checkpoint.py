@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
+from typing_extensions import TypedDict
 
-from unmask.core.errors import DataError, ModelError, ResultError
+from unmask.core.boundary import read_json, validate
+from unmask.core.errors import DataError, ModelError, ResultError, UnmaskError
 from unmask.core.estimate import Estimate
-from unmask.core.files import plain, write_json
+from unmask.core.files import flush, make_folder, plain, write_json, writing
 from unmask.core.progress import Progress
 from unmask.data.texts import TrainingCorpus
 from unmask.findings import Section
 from unmask.findings.envelope import RESULT, build, read_meta
 from unmask.mitigate import METHODS
 from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
+from unmask.mitigate.training_pairs import load_training_pairs
 from unmask.models import Engine, Lm
 from unmask.models.eraser import Eraser, attached_eraser, save_eraser
 from unmask.training import TrainSettings
@@ -26,6 +31,9 @@ from unmask.training.checkpoints import save_model
 from unmask.training.distributed import on_main_process, world_size
 
 WORK = "unfinished"  # work folder inside the checkpoint folder, removed at the end
+SAVED = "checkpoint"  # in the work folder: the files of the checkpoint until all are written
+MOVED = "moved.json"  # in the work folder: the names of these files
+RECORD = "record.json"  # in the work folder: what `result.json` will say of a checkpoint that is yet to be measured
 SCHEMA1 = "mitigation.json"  # the record of a checkpoint before schema 2
 
 
@@ -47,10 +55,12 @@ def make_checkpoint(  # noqa: PLR0913 - everything that determines a mitigation
     settings: TrainSettings | None = None,
     choices: MitigationOptions | None = None,
     progress: Progress | None = None,
+    measured_later: bool = False,
 ) -> Checkpoint:
     """Mitigate a model and write the checkpoint to `out`, without measuring; an interrupted run is resumed.
 
-    The model of `engine` is changed in place: evaluate it before calling this.
+    The model of `engine` is changed in place: evaluate it before calling this. With `measured_later` no
+    `result.json` is written: that, and removing the work folder, is left to the caller.
     """
     settings, choices, folder = settings or TrainSettings(), choices or MitigationOptions(), Path(out)
     check_request(method, engine.lm, choices, folder)
@@ -65,12 +75,13 @@ def make_checkpoint(  # noqa: PLR0913 - everything that determines a mitigation
             "outcome": outcome.facts,
             "steps": outcome.trained.steps if outcome.trained else 0,
             "losses": outcome.trained.losses if outcome.trained else [],
+            "precision": outcome.trained.precision if outcome.trained else None,
             "processes": world_size(),
             "changed": _weight_changes(before, outcome.model),
         }
     )
     meta = build_meta(method, engine.lm, corpus, details)
-    on_main_process(lambda: _save(outcome.model, engine.lm, folder, meta))
+    on_main_process(lambda: _save(outcome.model, engine.lm, folder, meta, measured_later=measured_later))
     return Checkpoint(folder, details, outcome.model)
 
 
@@ -84,7 +95,7 @@ def check_request(method: Method, lm: Lm, choices: MitigationOptions, folder: Pa
         )
     if choices.axis not in method.axes:
         raise DataError(f"{method.name} does not support the axis {choices.axis}: use {method.axes[0]}")
-    if folder.is_dir() and any(path.name != WORK for path in folder.iterdir()):
+    if folder.is_dir() and {path.name for path in folder.iterdir()} - {*own_files(folder)}:
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the checkpoint")
 
 
@@ -98,20 +109,42 @@ def request_of(
         "method": method.name,
         "model": {name: getattr(lm.facts, name) for name in identity},
         "data": {"files": corpus.files, **sizes},
-        "options": {**asdict(settings), **asdict(choices)},
+        "options": {**asdict(settings.for_device(lm.network.device)), **asdict(choices)},
     }
+    del request["options"]["data_dir"]  # a folder of this machine; the checksums below say what was in it
+    if sums := _option_files(method, choices):
+        request["option_files"] = sums
     return dict(plain(request))
+
+
+def _option_files(method: Method, choices: MitigationOptions) -> dict[str, str]:
+    """The checksums of the data that options of a method name."""
+    return {"train_pairs": load_training_pairs(choices).sha256} if method.pairs else {}
 
 
 def finished_details(folder: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
     """The details of a checkpoint that an identical request made; None if there is none."""
+    with suppress(UnmaskError):  # of a run that ended before the checkpoint was measured
+        record = validate(dict[str, dict[str, Any]], read_json(folder / WORK / RECORD, ResultError), RECORD)
+        details = record.get("details", {})
+        if _request(details) == request:
+            return details
     if not (folder / RESULT).is_file() and not (folder / SCHEMA1).is_file():
         return None
     meta = read_meta(folder)
-    details: dict[str, Any] = meta["details"]
+    details = meta["details"]
     if "did" in details:
         details = _details_of_schema1(meta)
-    return details if details.get("request") == request else None
+    return details if _request(details) == request else None
+
+
+def _request(details: Mapping[str, Any]) -> dict[str, Any]:
+    """The recorded request, if it is one; versions that did not record an option had its default."""
+    request = details.get("request")
+    options = request.get("options") if isinstance(request, Mapping) else None
+    if not request or not isinstance(options, Mapping):
+        return {}
+    return {**request, "options": {"word": None, "name_table": None, "train_pairs": "nine-axes", **options}}
 
 
 def build_meta(
@@ -138,13 +171,41 @@ def build_meta(
     )
 
 
+class _OldDetails(TypedDict):
+    method: str
+    choices: dict[str, Any]
+    did: Any
+    behaviour: Any
+    citation: Any
+    steps: Any
+    losses: Any
+    processes: Any
+    changed: Any
+
+
+class _OldOptions(TypedDict):
+    rate: float
+    limit: Any
+
+
+class _OldCheckpoint(TypedDict):
+    """What is read of a `mitigation.json`."""
+
+    details: _OldDetails
+    options: _OldOptions
+    model: Any
+    data: Annotated[list[dict[str, Any]], Field(min_length=1)]
+
+
 def _details_of_schema1(meta: Mapping[str, Any]) -> dict[str, Any]:
     """The details of a `mitigation.json`, as they are recorded today."""
+    validate(_OldCheckpoint, meta, SCHEMA1, ResultError)
     old, settings = dict(meta["details"]), dict(meta["options"])
     settings["lr"] = settings.pop("rate")
     del settings["limit"]
     options = {**settings, **old["choices"]}
-    request = {"method": old["method"], "model": meta["model"], "data": meta["data"][0], "options": options}
+    data = {name: value for name, value in meta["data"][0].items() if name != "name"}  # it had none
+    request = {"method": old["method"], "model": meta["model"], "data": data, "options": options}
     same = ("behaviour", "citation", "steps", "losses", "processes", "changed")
     return {"request": request, "outcome": old["did"], **{name: old[name] for name in same}}
 
@@ -171,11 +232,32 @@ def _weight_changes(before: Mapping[str, torch.Tensor], model: Any) -> dict[str,
     }
 
 
-def _save(model: Any, lm: Lm, folder: Path, meta: Mapping[str, Any]) -> None:
-    """Save a Hugging Face checkpoint; `result.json` is written last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    save_model(model, lm.tokenizer, folder)
+def _save(model: Any, lm: Lm, folder: Path, meta: Mapping[str, Any], *, measured_later: bool) -> None:
+    """Save a Hugging Face checkpoint: its files when all of them are written, then `result.json` or the record."""
+    work, saved = folder / WORK, folder / WORK / SAVED
+    with writing(work):
+        (work / RECORD).unlink(missing_ok=True)  # the files below are not the ones it describes
+    shutil.rmtree(saved, ignore_errors=True)
+    save_model(model, lm.tokenizer, make_folder(saved))
     if (eraser := attached_eraser(model)) is not None:
-        save_eraser(eraser, folder)
-    shutil.rmtree(folder / WORK, ignore_errors=True)
-    write_json(folder / RESULT, meta)
+        save_eraser(eraser, saved)
+    names = sorted(path.name for path in saved.iterdir())
+    write_json(work / MOVED, names)
+    with writing(folder):
+        for name in names:
+            flush(saved / name)
+            (saved / name).replace(folder / name)
+    if measured_later:
+        write_json(work / RECORD, {"details": meta["details"]})
+    else:
+        write_json(folder / RESULT, meta)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def own_files(folder: Path) -> tuple[str, ...]:
+    """The names of what an unfinished mitigation leaves in its folder."""
+    moved = folder / WORK / MOVED
+    try:
+        return WORK, *(validate(list[str], read_json(moved, ResultError), str(moved)) if moved.is_file() else ())
+    except UnmaskError:
+        return (WORK,)

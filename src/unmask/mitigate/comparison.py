@@ -3,70 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
-from unmask.core.types import Floats, Row
+from unmask.core.types import OF_WORDS
 from unmask.findings import Cell, Finding, Plot, Table
 from unmask.measures import find
 from unmask.mitigate.evaluation import HEADLINES, MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines
 from unmask.stats import Comparison, estimates
 from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.word_leans import LeanSizes, lean_size, word_leans
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
 SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
 HELD_OUT = "held-out text"
-
-
-@dataclass(frozen=True, slots=True)
-class WordLeans:
-    """The mean difference of each word before and after; rows follow `words`."""
-
-    words: tuple[str, ...]
-    categories: tuple[str, ...]
-    before: Floats
-    after: Floats
-
-
-def word_leans(before: Sequence[Row], after: Sequence[Row]) -> WordLeans:
-    """The mean difference of each word over the templates scored in both evaluations."""
-    scored_before = {row.item: row for row in before if row.scores}
-    by_word: dict[str, list[tuple[float, float]]] = {}
-    category: dict[str, str] = {}
-    for row in after:
-        if row.scores and row.item in scored_before:
-            word, both = row.groups["word"], (scored_before[row.item].difference, row.difference)
-            by_word.setdefault(word, []).append(both)
-            category[word] = row.groups["category"]
-    means = np.array([np.mean(differences, axis=0) for differences in by_word.values()]).reshape(-1, 2)
-    return WordLeans(tuple(by_word), tuple(category.values()), means[:, 0], means[:, 1])
-
-
-@dataclass(frozen=True, slots=True)
-class LeanSizes:
-    """Mean absolute lean of words, before and after."""
-
-    before: Value
-    after: Value
-    change: Value
-    n: int
-    p: float | None
-
-
-def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
-    """Mean of |APPD| over words; the bootstrap resamples words."""
-    a, b = np.abs(leans.before), np.abs(leans.after)
-    return LeanSizes(
-        mean_interval(a, rng=generator(seed, "size before")),
-        mean_interval(b, rng=generator(seed, "size after")),
-        mean_interval(b - a, rng=generator(seed, "size change")),
-        len(leans.words),
-        mean_test(b - a, 0.0),
-    )
+PER_SENTENCE = ("aul", "ll")  # the measures of pairs by a score of each sentence
 
 
 def compare_evaluations(
@@ -78,9 +33,10 @@ def compare_evaluations(
     probe: Mapping[str, Any] | None = None,
 ) -> Finding:
     """Compare two evaluations in tables, sentences and plots; `probe` is the record of an eraser's probe."""
-    compared = compare_headlines(before, after, _is_compared, seed=seed)
+    compared = compare_headlines(before, after, is_compared, seed=seed)
     size = lean_size(word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES]), seed)
     tables = [_bias(compared, size), _proper(compared, before, after, seed), _utility(before, after, seed)]
+    tables += _within_pairs(before, after, seed)
     answers = list(_answers(compared, size, before, after, seed))
     if probe is not None:
         table, answer = _probe(probe)
@@ -98,12 +54,12 @@ def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimat
         replace(estimate, null=None, p=None, p_holm=None) if name in (WOMEN, MEN) else estimate
         for (measure, name), rows in evaluation.rows.items()
         for estimate in estimates(find(measure), rows, data=name, rng_seed=seed)
-        if estimate.statistic in HEADLINES and _is_compared(estimate)
+        if estimate.statistic in HEADLINES and is_compared(estimate)
     ]
     rows, ability = evaluation.rows["ppd", TEMPLATES], evaluation.ability
     size = lean_size(word_leans(rows, rows), seed)
     others = (
-        (size.after, "ppd", TEMPLATES, "mean-word-appd", size.n),
+        (size.after, "ppd", TEMPLATES, f"{OF_WORDS}appd", size.n),
         (accuracy(ability, seed=seed), "language-modelling", HELD_OUT, "accuracy", ability.tries.size),
         (perplexity(ability, seed=seed), "language-modelling", HELD_OUT, "perplexity", ability.tokens.size),
     )
@@ -113,7 +69,7 @@ def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimat
     ]
 
 
-def _is_compared(each: Estimate | Comparison) -> bool:
+def is_compared(each: Estimate | Comparison) -> bool:
     """Whether it is about a whole dataset, or a category of words that have a gender."""
     return each.group == "all" or (each.data in (WOMEN, MEN) and each.group.startswith("category="))
 
@@ -138,14 +94,16 @@ def _probe(probe: Mapping[str, Any]) -> tuple[Table, str]:
     )
 
 
-def _cells(row: Comparison) -> tuple[Cell, ...]:
+def comparison_cells(row: Comparison) -> tuple[Cell, ...]:
     """The cells of a comparison: n, before, after, change, p."""
     return row.n, row.a_value, row.b_value, row.difference, row.p_holm
 
 
 def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (row.measure, row.statistic, row.data, *_cells(row)) for row in compared if row.data not in (WOMEN, MEN)
+        (row.measure, row.statistic, row.data, *comparison_cells(row))
+        for row in compared
+        if row.data not in (WOMEN, MEN)
     ]
     sizes = (size.n, size.before.value, size.after.value, size.change, size.p)
     rows.insert(1, ("ppd", "mean |APPD| of a word", TEMPLATES, *sizes))
@@ -159,9 +117,33 @@ def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
     )
 
 
+def _within_pairs(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> list[Table]:
+    """The size of the difference within a pair, whichever sentence is preferred, beside the level of the scores."""
+    rows: list[tuple[Cell, ...]] = []
+    for (measure, name), scored_before in before.rows.items():
+        if measure not in PER_SENTENCE:
+            continue
+        known = {row.item: row for row in scored_before if row.scores}
+        pairs = [(known[row.item], row) for row in after.rows[measure, name] if row.scores and row.item in known]
+        sizes = np.array([[abs(row.difference) for row in pair] for pair in pairs]).reshape(-1, 2)
+        levels = np.array([[(row.scores["more"] + row.scores["less"]) / 2 for row in pair] for pair in pairs])
+        changes = sizes[:, 1] - sizes[:, 0]
+        change = mean_interval(changes, rng=generator(seed, f"sizes of {measure}, {name}"))
+        means = (sizes.mean(0), levels.reshape(-1, 2).mean(0)) if pairs else ((NAN, NAN), (NAN, NAN))
+        rows.append((measure, name, len(pairs), *means[0], change, mean_test(changes, 0.0), *means[1]))
+    columns = ("measure", "data", "n", "before", "after", "change", "p", "mean score before", "mean score after")
+    note = (
+        "Mean |difference| within a pair; paired 95% intervals, p uncorrected. AUL is also equal within pairs if every "
+        "token is reproduced with certainty: a mean score closer to 0 says so."
+    )
+    return [Table("Size of the difference within a pair", columns, tuple(rows), note, digits=4)] if rows else []
+
+
 def _proper(compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
     groups = [
-        (row.data, row.group.removeprefix("category="), *_cells(row)) for row in compared if row.data in (WOMEN, MEN)
+        (row.data, row.group.removeprefix("category="), *comparison_cells(row))
+        for row in compared
+        if row.data in (WOMEN, MEN)
     ]
     singles = [_single(before, after, name, word, seed) for name, word in SINGLE_WORDS]
     return Table(
@@ -187,17 +169,22 @@ def _single(before: BiasEvaluation, after: BiasEvaluation, name: str, word: str,
     return (name, f"the word {word}", leans[0].size, *means, change, mean_test(changes, 0.0))
 
 
-def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
+def utility_cells(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> tuple[tuple[Cell, ...], ...]:
+    """Accuracy and perplexity on held-out text: figure, texts, tokens, before, after, change."""
     a, b = before.ability, after.ability
     accuracies = accuracy(a, seed=seed), accuracy(b, seed=seed), accuracy_change(a, b, seed=seed)
     perplexities = perplexity(a, seed=seed), perplexity(b, seed=seed), perplexity_change(a, b, seed=seed)
+    return (
+        ("accuracy, %", a.tries.size, int(a.tries.sum()), *accuracies),
+        ("perplexity", a.tokens.size, int(a.tokens.sum()), *perplexities),
+    )
+
+
+def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
     return Table(
         "What it cost on held-out text",
         ("figure", "texts", "tokens", "before", "after", "change"),
-        (
-            ("accuracy, %", a.tries.size, int(a.tries.sum()), *accuracies),
-            ("perplexity", a.tokens.size, int(a.tokens.sum()), *perplexities),
-        ),
+        utility_cells(before, after, seed),
         "accuracy: masked tokens predicted correctly (causal models: next tokens); perplexity: masked models "
         "pseudo-perplexity, one token masked at a time",
     )
@@ -213,12 +200,12 @@ def _answers(
     gap = accuracy_change(before.ability, after.ability, seed=seed)
     return (
         f"Professions: {sexes[0]} are expected before, {sexes[1]} are expected after (APPD "
-        f"{lean.a_value:+.3f} to {lean.b_value:+.3f}, change {_format_change(lean.difference)}).",
+        f"{lean.a_value:+.3f} to {lean.b_value:+.3f}, change {format_change(lean.difference)}).",
         f"A word leans by {size.before.value:.3f} before and {size.after.value:.3f} after, whichever way "
-        f"(change {_format_change(size.change)}; {size.n} words).",
+        f"(change {format_change(size.change)}; {size.n} words).",
         f"Words said of women (pregnant …): APPD {women.a_value:+.3f} to {women.b_value:+.3f}; "
         + ("still expected of women." if women.b_value < 0 else "no longer expected of women."),
-        f"Accuracy on held-out text changed by {_format_change(gap, 2)} points.",
+        f"Accuracy on held-out text changed by {format_change(gap, 2)} points.",
     )
 
 
@@ -238,7 +225,8 @@ def _plots(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:
     return (Plot("mitigation-words", "Each word's lean, before and after", alt, chart),)
 
 
-def _format_change(change: Value, digits: int = 3) -> str:
+def format_change(change: Value, digits: int = 3) -> str:
+    """A change with its interval."""
     return f"{change.value:+.{digits}f}, {change.low:+.{digits}f} to {change.high:+.{digits}f}"
 
 

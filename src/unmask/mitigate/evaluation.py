@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from unmask import data
@@ -31,12 +31,22 @@ class BiasEvaluation:
     ability: Ability
 
 
-def evaluate_model(
-    engine: Engine, held_out: Sequence[str], *, seed: int = 0, progress: Progress | None = None
-) -> BiasEvaluation:
-    """Score a model on every measure and dataset, and on held-out sentences."""
+def evaluated_data(kind: Kind, without: Collection[str] = ()) -> list[tuple[str, Dataset]]:
+    """The measures and the data that a mitigation is evaluated by; `without` are datasets that were trained on."""
     plan = [("ppd", dataset) for dataset in templates()]
-    plan += [(measure, data.load(name)) for measure, name in _MEASURES[engine.lm.kind]]
+    return plan + [(measure, data.load(name)) for measure, name in _MEASURES[kind] if name not in without]
+
+
+def evaluate_model(
+    engine: Engine,
+    held_out: Sequence[str],
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    without: Collection[str] = (),
+) -> BiasEvaluation:
+    """Score a model on every measure and dataset but those `without`, and on held-out sentences."""
+    plan = evaluated_data(engine.lm.kind, without)
     rows = {(measure, dataset.card.name): score_rows(engine, measure, dataset, progress) for measure, dataset in plan}
     return BiasEvaluation(rows, measure_ability(engine, held_out, seed=seed))
 

@@ -6,7 +6,7 @@ classifier is at chance on unseen words, or several rounds bring no gain. Publis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,14 +15,17 @@ from sklearn.linear_model import LogisticRegression
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase import Facts, GenderedStates, accuracy_by_pair, apply, split_by_word, subspace_eraser
+from unmask.mitigate.erase import Facts, GenderedStates, accuracy_by_pair, split_by_word, subspace_eraser
 from unmask.mitigate.projection import remove_subspace
-from unmask.mitigate.spec import Method
+from unmask.mitigate.spec import StaticPlan
 from unmask.models import Lm
 from unmask.models.eraser import Eraser
 from unmask.stats.means import mean_test
+from unmask.vectors.directions import GENDER, Pairs, direction, direction_cosines
 from unmask.vectors.static import WordVectors
 
+EXTREME = 7500  # words of either gender that the classifiers of static vectors learn from, as published
+MIN_WORDS = 20  # of either gender, at least
 ROUNDS = 80  # at most; published: 80 for language models (Meade et al. 2022), 35 for GloVe
 SURE = 0.05  # p above which a probe counts as at chance
 ENOUGH = 0.5  # p above which no further round is run
@@ -70,29 +73,65 @@ def orthonormal(rows: Floats) -> Floats:
 
 
 def debias_vectors(
-    vectors: WordVectors, pairs: Sequence[tuple[str, str]], *, rounds: int = ROUNDS, seed: int = 0
+    vectors: WordVectors,
+    pairs: Pairs = GENDER,
+    *,
+    keep: Iterable[str] = (),
+    extreme: int = EXTREME,
+    rounds: int | None = None,
+    seed: int = 0,
 ) -> tuple[WordVectors, Nullspace]:
-    """Static vectors without the directions that classifiers of the pairs' words use."""
-    known = [pair for pair in pairs if not vectors.missing(pair)]
-    first, second = (vectors.lookup([pair[side] for pair in known]) for side in (0, 1))
-    space = nullspace(GenderedStates(first, second, tuple(known)), rounds=rounds, seed=seed)
-    changed = remove_subspace(vectors.matrix, space.removed)
+    """Static vectors without the directions by which classifiers tell the most biased words of each gender apart.
+
+    Args:
+        vectors: all words are changed except those in `keep` and in the pairs.
+        pairs: word pairs; the words are ordered by their cosine with the pairs' direction.
+        keep: words that are not changed, nor learned from.
+        extreme: how many words of either end to learn from.
+        rounds: the number of classifiers; None: until one is at chance.
+        seed: which words are held out to test the classifiers.
+    """
+    unchanged = {*keep, *(word for pair in pairs for word in pair)}
+    neutral = np.array([word not in unchanged for word in vectors.words])
+    biased = most_biased(vectors, pairs, unchanged, extreme)
+    space = nullspace(biased, rounds=rounds or ROUNDS, seed=seed, fixed=rounds is not None)
+    changed = vectors.matrix.copy()
+    changed[neutral] = remove_subspace(changed[neutral], space.removed)
     return WordVectors(vectors.words, changed, f"{vectors.source}, inlp", vectors.unknown), space
+
+
+def most_biased(vectors: WordVectors, pairs: Pairs, unchanged: Container[str], extreme: int) -> GenderedStates:
+    """The words at either end of the pairs' direction, paired by rank; at most half of all words at each end."""
+    leans = direction_cosines(vectors, direction(vectors, pairs))
+    order = sorted((word for word in vectors.words if word not in unchanged), key=lambda word: -leans[word])
+    count = min(extreme, len(order) // 2)
+    if count < MIN_WORDS:
+        raise StatsError(
+            f"{vectors.source} has {len(order)} words that may be changed; expected at least {2 * MIN_WORDS}"
+        )
+    first, second = order[:count], order[::-1][:count]
+    return GenderedStates(vectors.lookup(first), vectors.lookup(second), tuple(zip(first, second, strict=True)))
+
+
+def change_vectors(plan: StaticPlan) -> tuple[WordVectors, Facts]:
+    """Remove the directions from all words but those that have a gender."""
+    changed, space = debias_vectors(
+        *(plan.vectors, plan.pairs),
+        keep=plan.keep,
+        extreme=plan.options.extreme,
+        rounds=plan.options.rounds,
+        seed=plan.seed,
+    )
+    return changed, _facts(space)
 
 
 def fit_inlp(_: Lm, fit: GenderedStates, layer: int, seed: int) -> tuple[Eraser, Facts]:
     """Remove directions until a linear classifier no longer predicts gender."""
     space = nullspace(fit, seed=seed)
     about = f"{len(space.removed)} directions that predict gender are removed"
-    facts: Facts = {"directions": len(space.removed), "accuracies": list(space.accuracies)}
-    return subspace_eraser("inlp", space.removed, layer, about), {**facts, "at chance": space.at_chance}
+    return subspace_eraser("inlp", space.removed, layer, about), _facts(space)
 
 
-INLP = Method(
-    name="inlp",
-    title="Iterative nullspace projection",
-    about="directions that predict gender are removed from the states of one layer until no probe reads it",
-    apply=partial(apply, fit_function=fit_inlp),
-    citation="ravfogel-etal-2020",
-    trains=False,
-)
+def _facts(space: Nullspace) -> Facts:
+    found: Facts = {"directions": len(space.removed), "accuracies": list(space.accuracies)}
+    return {**found, "at chance": space.at_chance}

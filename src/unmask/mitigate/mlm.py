@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from unmask import data
-from unmask.mitigate.spec import MitigationContext, Outcome
+from unmask.core.errors import DataError, quote
+from unmask.mitigate.spec import MitigationContext, MitigationOptions, Outcome
+from unmask.models.eraser import attach, attached_eraser, detach
 from unmask.models.network import Network
 from unmask.training import train
-from unmask.training.collators import MaskedTokenLoss, TokenRow, collator_for, encode_rows
+from unmask.training.collators import MaskedTokenLoss, TokenRow, collator_for, encode_rows, padding_multiple
 
 
-def reminders(times: int) -> list[str]:
-    """The package's sentences on gendered words, repeated `times` times."""
-    return [reminder.sentence for reminder in data.read("reminders")] * times
+def reminders(options: MitigationOptions) -> list[str]:
+    """The package's sentences on gendered words, or on one, repeated as often as the options say."""
+    known = data.read("reminders")
+    words = list(dict.fromkeys(reminder.word for reminder in known))
+    if options.word and options.word not in words:
+        raise DataError(f"there are no reminders of {quote(options.word)}: give one of {', '.join(words)}")
+    return [each.sentence for each in known if options.word in (None, each.word)] * options.remind
 
 
 def tokenize_texts(context: MitigationContext, texts: Iterable[str]) -> list[TokenRow]:
@@ -33,18 +40,21 @@ def train_language_model(
     reminded: bool = True,
 ) -> Outcome:
     """Train on texts, and on reminders if requested, by masked or causal language modelling."""
-    added = reminders(context.options.remind if reminded else 0)
+    added = reminders(context.options) if reminded else []
     rows = tokenize_texts(context, [*texts, *added])
     trained_model = context.model if model is None else model
+    multiple = padding_multiple(trained_model)
+    collate = collator_for(context.lm.tokenizer, causal=context.causal, multiple=multiple, positions=True)
     training = train(
         trained_model,
         rows,
-        collator_for(context.lm.tokenizer, causal=context.causal),
+        collate,
         context.settings,
         context.folder,
         loss=None if context.causal else MaskedTokenLoss(Network(trained_model.eval())),
         progress=context.progress,
         key=rows_digest(rows),
+        count=collate.count,
     )
     return Outcome(trained_model, {**facts, "texts": len(texts), "reminders": len(added), "rows": len(rows)}, training)
 
@@ -55,3 +65,14 @@ def rows_digest(rows: Sequence[TokenRow]) -> str:
     for row in rows:
         digest.update(row.tobytes())
     return digest.hexdigest()
+
+
+def frozen_copy(model: Any) -> Any:
+    """A frozen copy of the model; an attached eraser is attached to the copy too."""
+    eraser = attached_eraser(model)
+    detach(model)
+    frozen = copy.deepcopy(model).eval().requires_grad_(False)
+    if eraser is not None:
+        attach(model, eraser)
+        attach(frozen, eraser)
+    return frozen

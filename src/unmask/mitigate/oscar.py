@@ -8,7 +8,6 @@ at that of gender.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import torch
@@ -17,9 +16,9 @@ from sklearn.decomposition import PCA
 from unmask import data
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase import Facts, GenderedStates, apply, word_states
+from unmask.mitigate.erase import Facts, GenderedStates, word_states
 from unmask.mitigate.projection import subspace
-from unmask.mitigate.spec import Method
+from unmask.mitigate.spec import StaticPlan
 from unmask.models import Lm
 from unmask.models.eraser import Eraser
 from unmask.vectors.directions import GENDER, Pairs
@@ -52,6 +51,14 @@ def debias_vectors(vectors: WordVectors, occupations: Sequence[str], pairs: Pair
     return WordVectors(vectors.words, changed, f"{vectors.source}, oscar", vectors.unknown)
 
 
+def change_vectors(plan: StaticPlan) -> tuple[WordVectors, Facts]:
+    """Rotate all words; those along the direction of gender hardly move."""
+    first, second = (plan.vectors.lookup([pair[side] for pair in plan.pairs]) for side in (0, 1))
+    gender, other = axes(first, second, plan.vectors.lookup(plan.neutral))
+    changed = debias_vectors(plan.vectors, plan.neutral, plan.pairs)
+    return changed, {"occupations": len(plan.neutral), "cosine before": float(gender @ other)}
+
+
 def fit_oscar(lm: Lm, fit: GenderedStates, layer: int, _: int) -> tuple[Eraser, Facts]:
     """Rotate occupations so that they are orthogonal to gender."""
     names = [occupation.name for occupation in data.read("occupations")]
@@ -60,13 +67,3 @@ def fit_oscar(lm: Lm, fit: GenderedStates, layer: int, _: int) -> tuple[Eraser, 
     about = "the direction of occupations is rotated to be orthogonal to that of gender"
     eraser = oscar_eraser(fit.masculine, fit.feminine, occupation_states, layer=layer, about=about)
     return eraser, {"occupations": len(known), "cosine before": float(gender @ other)}
-
-
-OSCAR = Method(
-    name="oscar",
-    title="OSCaR",
-    about="occupations are rotated to be orthogonal to gender in the states of one layer",
-    apply=partial(apply, fit_function=fit_oscar),
-    citation="dev-etal-2021",
-    trains=False,
-)

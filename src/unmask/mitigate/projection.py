@@ -7,14 +7,13 @@ their counterparts; within a model, of their states in the same sentence (Senten
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 import numpy as np
 
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase import Facts, GenderedStates, apply, subspace_eraser
-from unmask.mitigate.spec import Method
+from unmask.mitigate.erase import Facts, GenderedStates, subspace_eraser
+from unmask.mitigate.spec import StaticPlan
 from unmask.models import Lm
 from unmask.models.eraser import Eraser
 from unmask.vectors.association import unit
@@ -73,6 +72,12 @@ def debias_vectors(
     return WordVectors(vectors.words, changed, f"{vectors.source}, projection", vectors.unknown)
 
 
+def change_vectors(plan: StaticPlan) -> tuple[WordVectors, Facts]:
+    """Neutralise all words but those that have a gender, and equalise the pairs."""
+    changed = debias_vectors(plan.vectors, plan.pairs, keep=plan.keep, equalise=plan.equalise)
+    return changed, {"directions": COMPONENTS, "equalised pairs": len(plan.equalise)}
+
+
 def equalise_pair(both: Floats, removed: Floats) -> Floats:
     """Make two unit vectors equal outside the subspace and opposite inside it, of unit length."""
     centre = both.mean(0)
@@ -90,13 +95,3 @@ def fit_projection(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Era
     removed = subspace(fit.masculine, fit.feminine)
     about = f"the direction in which {len(set(fit.pairs))} pairs of words differ most is removed"
     return subspace_eraser("projection", removed, layer, about), {"directions": len(removed)}
-
-
-PROJECTION = Method(
-    name="projection",
-    title="Projection",
-    about="the direction in which gendered words differ is removed from the states of one layer",
-    apply=partial(apply, fit_function=fit_projection),
-    citation="liang-etal-2020",
-    trains=False,
-)

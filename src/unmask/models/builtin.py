@@ -45,6 +45,9 @@ def builtin_models(folder: Path = FOLDER) -> dict[str, BuiltinModel]:
     return models
 
 
+SIBLINGS = tuple(name for name, model in builtin_models().items() if model.update is not None)
+
+
 def add_low_rank_update(model: Any, update: Path) -> None:
     """Add the low-rank updates of a file to the weights they name."""
     import torch

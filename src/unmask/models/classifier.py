@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unmask.core.errors import ModelError
 from unmask.core.types import Floats
 from unmask.models.batches import chunks_by_length
+from unmask.models.finite import refuse_bad_outputs
 from unmask.models.lm import ModelFacts, max_length
 
-Texts = Sequence[tuple[str, str | None]]
+TextOrPair = tuple[str, str | None]
+Texts = Sequence[TextOrPair]
 CPU_TOKENS, GPU_TOKENS = 2_048, 131_072  # tokens per forward pass
 
 MAX_LENGTH = 128  # tokens of an input, as published
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierInput:
+    """A tokenized input: its token ids, token type ids where the model uses them, and whether it was truncated."""
+
+    rows: dict[str, NDArray[np.int32]]
+    truncated: bool
+
+    def __len__(self) -> int:
+        """The number of tokens."""
+        return len(self.rows["input_ids"])
 
 
 class Classifier:
@@ -35,6 +51,8 @@ class Classifier:
         self.new_weights = tuple(new_weights)  # not in the checkpoint: initialised at random
         self.length = min(length, max_length(model, tokenizer))
         self.truncated = 0  # inputs truncated so far
+        # inputs tokenized so far, where they are used again; None: not kept
+        self.encodings: dict[TextOrPair, ClassifierInput] | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -43,23 +61,31 @@ class Classifier:
         return tuple(str(names[index]) for index in sorted(names))
 
     def logits(self, texts: Texts, progress: Callable[[float], None] | None = None) -> Floats:
-        """One row of logits per input, in order; a batch holds inputs of one length, so nothing is padded."""
+        """One row of logits per input, in order; a batch holds inputs of one length, so nothing is padded.
+
+        ModelError if one is not finite.
+        """
         import torch
 
-        encoded = self._encode(texts)
+        encoded = self.encode(texts)
+        self.truncated += sum(each.truncated for each in encoded)
         device = next(self.model.parameters()).device
         budget = CPU_TOKENS if device.type == "cpu" else GPU_TOKENS
         logits = np.full((len(encoded), self.model.config.num_labels), np.nan)
         self.model.eval()
         done = 0
         with torch.inference_mode():
-            for chunk in chunks_by_length([len(row["input_ids"]) for row in encoded], budget):
-                rows = [encoded[index] for index in chunk]
-                batch = {key: torch.tensor([row[key] for row in rows], device=device) for key in rows[0]}
+            for chunk in chunks_by_length([len(each) for each in encoded], budget):
+                batch = {
+                    key: torch.from_numpy(np.stack([encoded[index].rows[key] for index in chunk]).astype(np.int64))
+                    for key in encoded[chunk[0]].rows
+                }
+                batch = {key: tensor.to(device) for key, tensor in batch.items()}
                 logits[chunk] = self.model(**batch).logits.double().cpu().numpy()
                 done += len(chunk)
                 if progress is not None:
                     progress(done / len(encoded))
+        refuse_bad_outputs(int((~np.isfinite(logits).all(1)).sum()), len(logits), "predictions", self.facts)
         return logits
 
     def probabilities(self, texts: Texts, progress: Callable[[float], None] | None = None) -> Floats:
@@ -70,32 +96,53 @@ class Classifier:
         multi_label = self.model.config.problem_type == "multi_label_classification" or logits.shape[1] == 1
         return np.asarray(expit(logits) if multi_label else softmax(logits, axis=1))
 
-    def batch(self, texts: Texts) -> Any:
-        """Inputs padded to one length, for training."""
-        return self.tokenizer(
-            [text for text, _ in texts],
-            None if texts[0][1] is None else [second for _, second in texts],
-            truncation=True,
-            max_length=self.length,
-            padding=True,
-            return_tensors="pt",
-        )
+    def batch(self, texts: Texts, multiple: int = 1) -> dict[str, Any]:
+        """Inputs padded to one length, a multiple of `multiple`, for training."""
+        import torch
 
-    def _encode(self, texts: Texts) -> list[dict[str, list[int]]]:
-        """Token ids of every input, and token type ids where the model uses them."""
-        rows: list[dict[str, list[int]]] = [{} for _ in texts]
+        encoded = self.encode(texts)
+        lengths = np.array([len(each) for each in encoded])
+        width = -(-int(lengths.max()) // multiple) * multiple
+        is_token = np.arange(width) < lengths[:, None]
+        if self.tokenizer.padding_side == "left":
+            is_token = is_token[:, ::-1]
+        padding = {"input_ids": self.tokenizer.pad_token_id, "token_type_ids": self.tokenizer.pad_token_type_id}
+        batch = {"attention_mask": torch.from_numpy(is_token.astype(np.int64))}
+        for key in encoded[0].rows:
+            values = np.full(is_token.shape, padding[key], dtype=np.int64)
+            values[is_token] = np.concatenate([each.rows[key] for each in encoded])
+            batch[key] = torch.from_numpy(values)
+        return batch
+
+    def encode(self, texts: Texts) -> list[ClassifierInput]:
+        """The tokens of every input; those in `encodings` are not tokenized again."""
+        known = {} if self.encodings is None else self.encodings
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, self._tokenize(new), strict=True))
+        return [known[text] for text in texts]
+
+    def _tokenize(self, texts: Texts) -> list[ClassifierInput]:
+        inputs: dict[int, ClassifierInput] = {}
         for paired in (False, True):
             indices = [index for index, (_, second) in enumerate(texts) if (second is not None) == paired]
-            if not indices:
-                continue
-            inputs = [[texts[index][side] for index in indices] for side in range(1 + paired)]
-            untruncated = self.tokenizer(*inputs, verbose=False)["input_ids"]
-            self.truncated += sum(len(ids) > self.length for ids in untruncated)
-            encoded = self.tokenizer(*inputs, truncation=True, max_length=self.length, verbose=False)
-            for key in ("input_ids", "token_type_ids"):
-                for index, values in zip(indices, encoded.get(key, ()), strict=False):
-                    rows[index][key] = list(values)
-        empty = next((index for index, row in enumerate(rows) if not row["input_ids"]), None)
+            rows = self._call_tokenizer([texts[index][: 1 + paired] for index in indices])
+            long = [at for at, row in enumerate(rows) if len(row["input_ids"]) > self.length]
+            cut = self._call_tokenizer(
+                [texts[indices[at]][: 1 + paired] for at in long], truncation=True, max_length=self.length
+            )
+            inputs |= {index: ClassifierInput(row, truncated=False) for index, row in zip(indices, rows, strict=True)}
+            inputs |= {indices[at]: ClassifierInput(row, truncated=True) for at, row in zip(long, cut, strict=True)}
+        empty = next((index for index, each in inputs.items() if not len(each)), None)
         if empty is not None:
             raise ModelError(f"the tokenizer finds no token in {texts[empty][0]!r}: leave that text out")
-        return rows
+        return [inputs[index] for index in range(len(texts))]
+
+    def _call_tokenizer(
+        self, texts: Sequence[tuple[str | None, ...]], **options: Any
+    ) -> list[dict[str, NDArray[np.int32]]]:
+        """The token ids of texts, all single or all paired, and their token type ids where there are some."""
+        if not texts:
+            return []
+        encoded = self.tokenizer(*map(list, zip(*texts, strict=True)), verbose=False, **options)
+        keys = [key for key in ("input_ids", "token_type_ids") if key in encoded]
+        return [{key: np.array(encoded[key][at], np.int32) for key in keys} for at in range(len(texts))]

@@ -14,16 +14,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
+from unmask.core.boundary import parse_json, validate
 from unmask.core.errors import ModelError
+from unmask.core.files import partial_file
 
 FILE = "eraser.safetensors"
 SCHEMA = "1"
 _NAME = "unmask_eraser"  # of the submodule that holds the eraser's tensors, so that they move with the model
+_TOLERANCE = 1e-3  # of lengths and angles read from a file
 _KINDS = ({"removed"}, {"first", "second"})
 
 
@@ -97,8 +101,19 @@ def save_eraser(eraser: Eraser, folder: Path) -> Path:
 
     facts = {"schema": SCHEMA, "method": eraser.method, "layer": eraser.layer, "about": eraser.about}
     tensors = {name: tensor.detach().cpu().float().contiguous() for name, tensor in eraser.tensors.items()}
-    save_file(tensors, folder / FILE, metadata={"unmask": json.dumps(facts)})
+    with partial_file(folder / FILE) as unfinished:
+        save_file(tensors, unfinished, metadata={"unmask": json.dumps(facts)})
     return folder / FILE
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What an eraser's file says beside its tensors."""
+
+    schema: Literal["1"]
+    method: str
+    layer: Annotated[int, Field(strict=True)]
+    about: str = ""
 
 
 def read_eraser(path: Path) -> Eraser:
@@ -107,15 +122,37 @@ def read_eraser(path: Path) -> Eraser:
 
     try:
         with safe_open(path, framework="pt") as file:
-            facts = json.loads((file.metadata() or {}).get("unmask", "{}"))
+            described = (file.metadata() or {}).get("unmask", "{}")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelError(f"{path.name} cannot be read ({error}): fit the eraser again") from error
-    if facts.get("schema") != SCHEMA or set(tensors) not in _KINDS:
-        raise ModelError(f"{path.name} is not an eraser this version knows: fit it again, or remove the file")
+    facts = validate(_Facts, parse_json(described, path.name, ModelError), path.name, ModelError)
+    if set(tensors) not in _KINDS or not all(_fits(name, tensor) for name, tensor in tensors.items()):
+        shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
+        raise ModelError(
+            f"{path.name} has {shapes or 'no tensors'}: it is not an eraser this version knows, fit it again"
+        )
     if not all(torch.isfinite(tensor).all() for tensor in tensors.values()):
         raise ModelError(f"{path.name} has values that are not finite: fit the eraser again")
-    return Eraser(facts["method"], tensors, int(facts["layer"]), facts.get("about", ""))
+    if not _is_orthonormal(tensors):
+        raise ModelError(f"{path.name} is damaged (its directions are not orthonormal): fit the eraser again")
+    return Eraser(facts.method, tensors, facts.layer, facts.about)
+
+
+def _fits(name: str, tensor: Tensor) -> bool:
+    """Whether a tensor of a file has the form of its name: rows to remove, or one direction."""
+    return tensor.is_floating_point() and tensor.ndim == (2 if name == "removed" else 1) and tensor.shape[-1] > 0
+
+
+def _is_orthonormal(tensors: Mapping[str, Tensor]) -> bool:
+    """Whether the directions have length 1; removed ones are orthogonal too, the two of a rotation not parallel."""
+    if "removed" in tensors:
+        rows = tensors["removed"].double()
+        return bool(torch.allclose(rows @ rows.T, torch.eye(len(rows), dtype=rows.dtype), atol=_TOLERANCE))
+    first, second = (tensors[name].double() for name in ("first", "second"))
+    if first.shape != second.shape or any(abs(float(each.norm()) - 1) > _TOLERANCE for each in (first, second)):
+        return False
+    return abs(float(first @ second)) < 1 - _TOLERANCE**2
 
 
 def erased_fingerprint(fingerprint: str, eraser: Eraser) -> str:

@@ -22,11 +22,13 @@ import numpy as np
 
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats, Ints
+from unmask.models.finite import NOT_FINITE, refuse_bad_outputs
 from unmask.models.lm import Lm
-from unmask.models.states import distributions
+from unmask.models.states import Continuations, distributions
 
 SLOT = "{slot}"
 MAX_ROWS = 256  # forward passes of a causal model for one slot
+CONTEXT_TOKENS = 4096  # tokens of the contexts that are searched at once, whose key/value caches are kept
 TOKENS_PER_CHUNK = 32  # candidate tokens checked together, most probable first
 PLACEHOLDER_WORDS = ("the", "it", "and", "you", "of", "in", "he", "to", "a", "I")
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # what an incomplete UTF-8 sequence decodes to
@@ -55,14 +57,15 @@ class SlotPrediction:
 def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS) -> tuple[SlotPrediction, ...]:
     """The k most probable words for the `{slot}` of every text; `max_rows` limits a causal model's passes.
 
-    A text that cannot be scored gets no words and a reason.
+    A text that cannot be scored gets no words and a reason; ModelError if most outputs are not finite.
     """
     if k < 1 or max_rows < 1:
         raise DataError(f"k={k}, max_rows={max_rows}: both must be at least 1")
     parts = [split_at_slot(text) for text in texts]
-    if lm.kind == "masked":
-        return _masked(lm, parts, k)
-    return _causal(lm, parts, k, max_rows)
+    predictions = _masked(lm, parts, k) if lm.kind == "masked" else _causal(lm, parts, k, max_rows)
+    bad = sum(each.reason == NOT_FINITE for each in predictions)
+    refuse_bad_outputs(bad, len(predictions), "predictions", lm.facts, share=0.5)
+    return predictions
 
 
 def split_at_slot(text: str) -> tuple[str, str]:
@@ -88,6 +91,9 @@ def _masked(lm: Lm, parts: Sequence[tuple[str, str]], k: int) -> tuple[SlotPredi
     indices = list(slots)
     for row, probabilities in distributions(lm, list(slots.values())):
         index = indices[row]
+        if not np.isfinite(probabilities).all():
+            predictions[index] = SlotPrediction((), reason=NOT_FINITE)
+            continue
         words = tuple(islice(_whole_words(lm, parts[index], slots[index], probabilities), k))
         predictions[index] = SlotPrediction(words, sure=len(words) == k, rows=1)
     return tuple(predictions)
@@ -189,7 +195,7 @@ def _token_texts(lm: Lm) -> list[str]:
 
 @dataclass(slots=True)
 class WordSearch:
-    """The search for one slot: `next_context` gives the input to run, `update` takes the probabilities."""
+    """The search for one slot: `next_prefix` gives what to run, `update` takes the probabilities."""
 
     vocabulary: Vocabulary
     context: tuple[int, ...]
@@ -197,6 +203,7 @@ class WordSearch:
     max_rows: int  # forward passes allowed
     max_length: int  # tokens of a context
     rows: int = 0
+    reason: str = ""  # why it was given up
     dropped: float = 0.0  # summed probability of prefixes that will never be extended
     max_dropped: float = 0.0  # the largest of them
     words: dict[str, float] = field(default_factory=dict)
@@ -211,14 +218,16 @@ class WordSearch:
 
     def prediction(self, k: int) -> SlotPrediction:
         """The most probable words so far, and whether any spelling not seen yet could be among them."""
+        if self.reason:
+            return SlotPrediction((), rows=self.rows, reason=self.reason)
         words = tuple(SlotWord(text, value) for text, value in self.best(k))
         unseen = max(self.max_dropped, -self.prefixes[0][0] if self.prefixes else 0.0)
         sure = len(words) == k and unseen <= words[-1].probability
         unexplored = self.dropped - sum(prefix[0] for prefix in self.prefixes)
         return SlotPrediction(words, left=unexplored, sure=sure, rows=self.rows)
 
-    def next_context(self, k: int) -> tuple[int, ...] | None:
-        """The next context to run; None when the top k words are certain or `max_rows` is reached."""
+    def next_prefix(self, k: int) -> tuple[int, ...] | None:
+        """The tokens to run after the context; None when the top k words are certain or `max_rows` is reached."""
         while self.prefixes and len(self.context) + len(self.prefixes[0][1]) > self.max_length:
             self._drop(np.array([-heapq.heappop(self.prefixes)[0]]))
         words = self.best(k)
@@ -226,10 +235,13 @@ class WordSearch:
             return None
         if len(words) == k and -self.prefixes[0][0] <= words[-1][1]:
             return None
-        return (*self.context, *self.prefixes[0][1])
+        return self.prefixes[0][1]
 
     def update(self, probabilities: Floats) -> None:
-        """Take the next-token probabilities after the context last returned by `next_context`."""
+        """Take the next-token probabilities after the prefix last returned by `next_prefix`."""
+        if not np.isfinite(probabilities).all():
+            self.reason, self.prefixes = NOT_FINITE, []
+            return
         negative, path, letters, spaces = heapq.heappop(self.prefixes)
         joint, table = -negative * probabilities, self.vocabulary
         self.rows += 1
@@ -257,15 +269,28 @@ class WordSearch:
 
 
 def _causal(lm: Lm, parts: Sequence[tuple[str, str]], k: int, max_rows: int) -> tuple[SlotPrediction, ...]:
-    """Run all searches in lockstep: each round batches the best open prefix of every search."""
+    """Run the searches, as many at once as contexts are kept."""
     vocabulary = Vocabulary.of(lm)
-    searches: list[WordSearch | str] = [_search(lm, before, vocabulary, max_rows) for before, _ in parts]
-    active = [search for search in searches if isinstance(search, WordSearch)]
-    while round_ := [(search, ids) for search in active if (ids := search.next_context(k)) is not None]:
-        for index, probabilities in distributions(lm, [(ids, len(ids) - 1) for _, ids in round_]):
-            round_[index][0].update(probabilities)
-        active = [search for search, _ in round_]
+    searches = [_search(lm, before, vocabulary, max_rows) for before, _ in parts]
+    group: list[WordSearch] = []
+    for search in searches:
+        if isinstance(search, WordSearch):
+            if sum(len(each.context) for each in group) + len(search.context) > CONTEXT_TOKENS:
+                _run_searches(lm, group, k)
+                group = []
+            group.append(search)
+    _run_searches(lm, group, k)
     return tuple(SlotPrediction((), reason=each) if isinstance(each, str) else each.prediction(k) for each in searches)
+
+
+def _run_searches(lm: Lm, searches: Sequence[WordSearch], k: int) -> None:
+    """Run searches in lockstep: each round batches the best open prefix of every search."""
+    continuations = Continuations(lm, [search.context for search in searches])
+    active: Sequence[int] = range(len(searches))
+    while asked := [(number, ids) for number in active if (ids := searches[number].next_prefix(k)) is not None]:
+        for index, probabilities in continuations.distributions(asked):
+            searches[asked[index][0]].update(probabilities)
+        active = [number for number, _ in asked]
 
 
 def _search(lm: Lm, before: str, vocabulary: Vocabulary, max_rows: int) -> WordSearch | str:

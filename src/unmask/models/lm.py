@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
+from operator import not_
 from typing import Any, Literal, cast
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Kind
 from unmask.models.network import Network
 
-ModelKind = Kind | Literal["classifier"]
+ModelKind = Kind | Literal["classifier", "encoder"]
 _CACHED_TEXTS = 16384  # encodings kept in memory
 
 
@@ -31,6 +33,7 @@ class ModelFacts:
     begin_rule: str  # causal: how the first token is scored
     built_in: bool
     warnings: tuple[str, ...] = ()
+    shortcuts: tuple[str, ...] = ()  # what `models.fast` replaces in its forward pass, without changing results
 
 
 def max_length(model: Any, tokenizer: Any) -> int:
@@ -149,14 +152,14 @@ class Lm:
             rows = self._tokenize(texts, special=False)
             return [Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids, _ in rows]
         return [
-            Encoded(tuple(ids), tuple(position for position, flag in enumerate(special) if not flag))
+            Encoded(tuple(ids), tuple(compress(range(len(ids)), map(not_, special))))
             for ids, special in self._tokenize(texts, special=True)
         ]
 
     def _tokenize(self, texts: list[str], *, special: bool) -> list[tuple[list[int], list[int]]]:
         """Token ids and special-token masks of many texts; uses the Rust tokenizer where there is one."""
         if self.tokenizer.is_fast:
-            encoded = self.tokenizer.backend_tokenizer.encode_batch(texts, add_special_tokens=special)
+            encoded = self.tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=special)
             return [(encoding.ids, encoding.special_tokens_mask) for encoding in encoded]
         encoded = self.tokenizer(texts, add_special_tokens=special, return_special_tokens_mask=True, verbose=False)
         return list(zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True))

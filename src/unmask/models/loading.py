@@ -1,14 +1,17 @@
-"""Open any Hugging Face language model or sequence classifier, safely: one loader for all.
+"""Open any Hugging Face language model, sequence classifier or encoder, safely: one loader for all.
 
-Only safetensors and no remote code unless allowed. The kind of model comes from its configuration. A
-checkpoint that lacks weights needed for scoring is refused, with their names. An eraser saved beside the
-weights is attached to every kind of model, also to the classifier made from a language model.
+Only safetensors and no remote code unless allowed. The files are checked first (`models.folder`); whatever a library
+still raises while loading is one `ModelError`. The kind of model comes from its configuration. A checkpoint that lacks
+weights needed for scoring is refused, with their names. An eraser saved beside the weights is attached to every kind
+of model, also to the classifier made from a language model.
 """
 
 from __future__ import annotations
 
 import copy
 import os
+import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,50 +19,84 @@ from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
-from unmask.core.errors import ModelError, UnknownName
+from unmask.core.errors import ModelError, UnknownName, UnmaskError, one_line, quote, shorten
 from unmask.core.options import Opening
 from unmask.core.types import Kind
 from unmask.models.builtin import BUILT_IN, BuiltinModel, add_low_rank_update, builtin_models
 from unmask.models.classifier import MAX_LENGTH, Classifier
 from unmask.models.eraser import FILE as ERASER
 from unmask.models.eraser import Eraser, attach, attached_eraser, erased_fingerprint, read_eraser
+from unmask.models.fast import is_enabled
+from unmask.models.folder import ModelFolder, check_config, check_tokenizer, check_weights, is_folder, private_hub
 from unmask.models.lm import Lm, ModelFacts, ModelKind, max_length
 from unmask.models.network import Network
-from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights
+from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights, refuse_not_finite
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _NOT_LM = ("Classification", "QuestionAnswering", "MultipleChoice")
 _LM_ENDINGS = {"masked": ("MaskedLM", "PreTraining"), "causal": ("CausalLM", "LMHeadModel")}
+_SHORT_TEXT = "a b"
 _AUTO_CLASS: dict[ModelKind, str] = {
     "masked": "AutoModelForMaskedLM",
     "causal": "AutoModelForCausalLM",
     "classifier": "AutoModelForSequenceClassification",
+    "encoder": "AutoModel",
 }
+_NO_HEAD = "opened without a head: only its hidden states are read"
 
 
 @dataclass(frozen=True, slots=True)
 class _Checkpoint:
     """A model reference after resolving it: where to load from, and its configuration."""
 
-    name: str
-    path: str
-    revision: str | None
+    folder: ModelFolder
     builtin: BuiltinModel | None
     how: Opening
-    source: dict[str, Any]  # the arguments of every `from_pretrained`
     config: Any
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        return self.folder.name
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The arguments of every `from_pretrained`."""
+        return _source(self.folder, self.how)
 
 
 def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     """Load a hub model (`name@revision`), a folder, or a built-in model (None: the default one)."""
+    return _open(_find_checkpoint(ref, how or Opening()))
+
+
+def open_encoder(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
+    """Load any model for its hidden states: a language model, or without its head what has no LM head."""
     checkpoint = _find_checkpoint(ref, how or Opening())
-    model, tokenizer, facts = _load(checkpoint)
-    next_sentence = _next_sentence(checkpoint, model) if facts.kind == "masked" else None
+    return _open(checkpoint, None if _has_lm_head(checkpoint.config) else "encoder")
+
+
+def _open(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> Lm:
+    """The loaded model, after a forward pass; without `kind` a language model."""
+    model, tokenizer, facts = _load(checkpoint, kind)
+    if kind == "encoder":
+        as_lm = checkpoint.how.kind or ("masked" if _is_bidirectional(checkpoint.config) else "causal")
+        facts = replace(facts, kind=as_lm, warnings=(*facts.warnings, _NO_HEAD))
+    next_sentence = _next_sentence(checkpoint, model) if facts.kind == "masked" and kind is None else None
     device = device_for(checkpoint.how.device)
-    model.to(device).eval()
-    if next_sentence is not None:
-        next_sentence.to(device).eval()
-    network = Network(model, next_sentence=next_sentence)
+    with opening(checkpoint.folder):
+        model.to(device).eval()
+        if next_sentence is not None:
+            next_sentence.to(device).eval()
+        _try_out(model, tokenizer)
+        network = Network(model, next_sentence=next_sentence)
+    facts = replace(facts, shortcuts=network.shortcut_names)
+    if is_enabled() and network.shortcuts is None and kind is None:
+        warnings.warn(
+            f"{facts.id} is scored by its whole network at every position, because its head cannot be run apart: "
+            "results are the same, but slower",
+            stacklevel=2,
+        )
     return Lm(tokenizer, network, facts, namespace_of(facts.fingerprint, facts.dtype))
 
 
@@ -83,8 +120,10 @@ def wrap_lm(model: Any, tokenizer: Any) -> Lm:
 
 def open_classifier(ref: str | Path, how: Opening, *, length: int = MAX_LENGTH) -> Classifier:
     """Load a sequence classifier, in fp32; the checkpoint must hold its head."""
-    model, tokenizer, facts = _load(_find_checkpoint(ref, replace(how, dtype="fp32")), "classifier")
-    return _classifier(model, tokenizer, facts, how, length)
+    checkpoint = _find_checkpoint(ref, replace(how, dtype="fp32"))
+    model, tokenizer, facts = _load(checkpoint, "classifier")
+    with opening(checkpoint.folder):
+        return _classifier(model, tokenizer, facts, how, length)
 
 
 def new_classifier(
@@ -98,7 +137,8 @@ def new_classifier(
     """
     import torch
 
-    lm, tokenizer, facts = _load(_find_checkpoint(ref, replace(how, dtype="fp32")))
+    checkpoint = _find_checkpoint(ref, replace(how, dtype="fp32"))
+    lm, tokenizer, facts = _load(checkpoint)
     config = copy.deepcopy(lm.config)
     config.num_labels = max(1, len(labels))
     if labels:
@@ -106,7 +146,7 @@ def new_classifier(
         config.label2id = {name: index for index, name in enumerate(labels)}
     config.problem_type = "single_label_classification" if labels else "regression"
     auto = _auto(_AUTO_CLASS["classifier"])
-    with quiet(), readable_errors(facts.id, how), torch.random.fork_rng(devices=[]):
+    with opening(checkpoint.folder), torch.random.fork_rng(devices=[]):
         with torch.device("meta"):
             architecture = type(auto.from_config(config, trust_remote_code=how.trust_remote_code))
         torch.manual_seed(seed)
@@ -123,7 +163,8 @@ def new_classifier(
     eraser = attached_eraser(lm)
     if eraser is not None:
         attach(model, eraser)
-    return _classifier(model, tokenizer, facts, how, length, new)
+    with opening(checkpoint.folder):
+        return _classifier(model, tokenizer, facts, how, length, new)
 
 
 def is_classifier(ref: str | Path, how: Opening) -> bool:
@@ -138,28 +179,32 @@ def resolve(ref: str | Path | None) -> tuple[str, str | None, str, BuiltinModel 
     builtins = builtin_models()
     if text in builtins:
         return str(builtins[text].folder), None, text, builtins[text]
-    if text.startswith(f"{BUILT_IN}-") and not Path(text).is_dir():
-        raise UnknownName("built-in model", text, builtins)
-    if Path(text).is_dir():
+    if is_folder(text):
         return text, None, Path(text).resolve().name, None
-    if isinstance(ref, Path) or text.startswith((".", "/", "~")) or text.count("/") > 1:
-        raise ModelError(f"no folder {text!r}: give a folder with config.json, a hub name, or nothing")
+    if text.startswith(f"{BUILT_IN}-"):
+        raise UnknownName("built-in model", text, builtins)
     name, _, revision = text.partition("@")
+    if isinstance(ref, Path) or text.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise ModelError(f"no folder {quote(text)}: give a folder with config.json, a hub name, or nothing")
     return name, revision or None, name, None
 
 
 def _find_checkpoint(ref: str | Path | None, how: Opening) -> _Checkpoint:
     """Resolve a model reference and read its configuration."""
+    from huggingface_hub import is_offline_mode
+
     path, revision, name, builtin = resolve(ref)
-    source = {
-        "pretrained_model_name_or_path": path,
-        "revision": revision or "main",
-        "trust_remote_code": how.trust_remote_code,
-        "local_files_only": how.offline or Path(path).is_dir(),
-    }
-    with quiet(), readable_errors(name, how):
-        config = _auto("AutoConfig").from_pretrained(**source)
-    return _Checkpoint(name, path, revision, builtin, how, source, config)
+    folder = ModelFolder(name, path, revision, how.offline or is_offline_mode())
+    with opening(folder):
+        folder = folder.at_commit()
+        check_config(folder)
+    with opening(folder, "config.json"):
+        config = _auto("AutoConfig").from_pretrained(**_source(folder, how))
+    return _Checkpoint(folder, builtin, how, config)
+
+
+def _source(folder: ModelFolder, how: Opening) -> dict[str, Any]:
+    return {"pretrained_model_name_or_path": folder.path, "trust_remote_code": how.trust_remote_code, **folder.place}
 
 
 def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, Any, ModelFacts]:
@@ -170,30 +215,28 @@ def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, 
     import torch
 
     how, name, builtin = checkpoint.how, checkpoint.name, checkpoint.builtin
-    kind = kind or _kind(checkpoint.config, how.kind, name)
-    with quiet(), readable_errors(name, how):
+    with opening(checkpoint.folder):
+        kind = kind or _kind(checkpoint.config, how.kind, name)
+        checkpoint = _with_weights(checkpoint, kind)
         model, loading = _load_weights(checkpoint, kind)
-        tokenizer = _auto("AutoTokenizer").from_pretrained(**checkpoint.source)
-        if tokenizer.is_fast:  # padding and truncation may be stored in its file
-            tokenizer.backend_tokenizer.no_padding()
-            tokenizer.backend_tokenizer.no_truncation()
-        refuse_bad_weights(model, loading, name, classifier=kind == "classifier")
+        tokenizer = _load_tokenizer(checkpoint)
+        refuse_bad_weights(model, loading, name, kind)
         if builtin is not None and builtin.update is not None:
             add_low_rank_update(model, builtin.update)
-    _refuse_bad_tokenizer(tokenizer, model, kind, name)
+        _refuse_bad_tokenizer(tokenizer, model, kind, name)
+        eraser = _read_eraser(checkpoint)
+        digest = fingerprint(model, tokenizer, kind)
+        if eraser is not None:
+            attach(model, eraser)
+            digest = erased_fingerprint(digest, eraser)
     device = device_for(how.device)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = how.tf32
         torch.backends.cudnn.allow_tf32 = how.tf32
-    digest = fingerprint(model, tokenizer, kind)
-    eraser = _read_eraser(checkpoint)
-    if eraser is not None:
-        attach(model, eraser)
-        digest = erased_fingerprint(digest, eraser)
     facts = _facts(
         *(model, tokenizer, kind),
         id=name,
-        revision=_commit(checkpoint.path, checkpoint.revision),
+        revision=checkpoint.folder.revision,
         fingerprint=digest,
         dtype=f"{how.dtype}+tf32" if how.tf32 and device.type == "cuda" else how.dtype,
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
@@ -228,6 +271,7 @@ def _classifier(
     if model.config.pad_token_id is None:
         model.config.pad_token_id = tokenizer.pad_token_id
     model.to(device_for(how.device)).eval()
+    _try_out(model, tokenizer)
     return Classifier(model, tokenizer, length=length, new_weights=new, facts=facts)
 
 
@@ -251,6 +295,12 @@ def _kind(config: Any, kind: Kind | None, name: str) -> Kind:
     return "masked" if _is_bidirectional(config) else "causal"
 
 
+def _has_lm_head(config: Any) -> bool:
+    """Whether the configuration names a language model, or nothing."""
+    endings = (*_LM_ENDINGS["masked"], *_LM_ENDINGS["causal"])
+    return not config.architectures or any(name.endswith(endings) for name in config.architectures)
+
+
 def _is_bidirectional(config: Any) -> bool:
     """Whether this model type has a masked-LM class and is not configured as a decoder."""
     from transformers import AutoModelForMaskedLM
@@ -258,17 +308,35 @@ def _is_bidirectional(config: Any) -> bool:
     return type(config) in AutoModelForMaskedLM._model_mapping and not getattr(config, "is_decoder", False)
 
 
-def _load_weights(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, dict[str, Any]]:
+def _with_weights(checkpoint: _Checkpoint, kind: ModelKind) -> _Checkpoint:
+    """The checkpoint, its weights files found and checked: they are whole, and enough for its configuration."""
     import torch
 
-    how = checkpoint.how
+    how, folder = checkpoint.how, checkpoint.folder
+    size = check_weights(folder, allow_pickle=how.allow_pickle)
+    if size is None and (converted := folder.find_conversion()) is not None:
+        folder, size = converted, check_weights(converted, allow_pickle=False)
+    if size is None:
+        raise ModelError(
+            f"cannot open {folder.name}: it has no model.safetensors; only safetensors are loaded by default, "
+            "set allow_pickle for pickled weights you trust"
+        )
+    with opening(folder, "config.json"), torch.random.fork_rng(devices=[]), torch.device("meta"):
+        model = _auto(_AUTO_CLASS[kind]).from_config(
+            copy.deepcopy(checkpoint.config), trust_remote_code=how.trust_remote_code
+        )
+    needed = sum(parameter.numel() for parameter in model.parameters())
+    if needed > 4 * size + 10**6:  # no format holds more than four weights in a byte
+        raise ModelError(
+            f"cannot open {folder.name}: its config.json describes {needed:,} weights, its weights files have "
+            f"{size:,} bytes; they belong to different models"
+        )
+    return replace(checkpoint, folder=folder)
+
+
+def _load_weights(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, dict[str, Any]]:
     auto = _auto(_AUTO_CLASS[kind])
-    options = {
-        **checkpoint.source,
-        "dtype": getattr(torch, DTYPES[how.dtype]),
-        "use_safetensors": None if how.allow_pickle else True,
-        "output_loading_info": True,
-    }
+    options = {**checkpoint.source, **_weights_options(checkpoint.how)}
     model, loading = auto.from_pretrained(**options)
     if any(key.startswith("lm_predictions.lm_head") for key in loading["unexpected_keys"]):
         # DeBERTa as first published: its head has another name, which the class loads with `legacy=False`
@@ -276,14 +344,32 @@ def _load_weights(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, dict[s
     return model, loading
 
 
+def _load_tokenizer(checkpoint: _Checkpoint) -> Any:
+    check_tokenizer(checkpoint.folder)
+    with opening(checkpoint.folder, "tokenizer"), _quiet_panics():
+        tokenizer = _auto("AutoTokenizer").from_pretrained(**checkpoint.source)
+        if tokenizer.is_fast:  # padding and truncation may be stored in its file
+            tokenizer.backend_tokenizer.no_padding()
+            tokenizer.backend_tokenizer.no_truncation()
+        tokenizer(_SHORT_TEXT, verbose=False)
+    return tokenizer
+
+
+def _weights_options(how: Opening) -> dict[str, Any]:
+    import torch
+
+    return {
+        "dtype": getattr(torch, DTYPES[how.dtype]),
+        "use_safetensors": None if how.allow_pickle else True,
+        "ignore_mismatched_sizes": True,  # `refuse_bad_weights` names them
+        "output_loading_info": True,
+    }
+
+
 def _read_eraser(checkpoint: _Checkpoint) -> Eraser | None:
     """The eraser saved in the folder or hub repository; None if there is none."""
-    from transformers.utils.hub import cached_file
-
-    where = {key: checkpoint.source[key] for key in ("revision", "local_files_only")}
-    with quiet(), readable_errors(checkpoint.name, checkpoint.how):
-        found = cached_file(checkpoint.path, ERASER, **where, _raise_exceptions_for_missing_entries=False)
-    return None if found is None else read_eraser(Path(found))
+    path = checkpoint.folder.find(ERASER)
+    return None if path is None else read_eraser(path)
 
 
 def _next_sentence(checkpoint: _Checkpoint, model: Any) -> Any:
@@ -292,29 +378,46 @@ def _next_sentence(checkpoint: _Checkpoint, model: Any) -> Any:
 
     if type(checkpoint.config) not in AutoModelForNextSentencePrediction._model_mapping:
         return None
-    safe = None if checkpoint.how.allow_pickle else True
-    with quiet(), readable_errors(checkpoint.name, checkpoint.how):
+    with opening(checkpoint.folder):
         head, loading = AutoModelForNextSentencePrediction.from_pretrained(
-            **checkpoint.source, dtype=model.dtype, use_safetensors=safe, output_loading_info=True
+            **checkpoint.source, **_weights_options(checkpoint.how)
         )
     if loading["missing_keys"] or loading["mismatched_keys"]:
         return None
+    refuse_not_finite(head, checkpoint.name)
     head.base_model.embeddings = model.base_model.embeddings
     head.base_model.encoder = model.base_model.encoder
     return head
 
 
 def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: ModelKind, name: str) -> None:
-    if kind == "masked" and tokenizer.mask_token_id is None:
+    """Raise ModelError when the tokenizer has no vocabulary or mask token, or belongs to another model."""
+    if kind == "masked" and tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
         raise ModelError(
             f"{name} has a tokenizer without a mask token: no token can be masked; "
             "use the tokenizer the model was trained with"
         )
-    rows = model.get_input_embeddings().weight.shape[0]
-    if len(tokenizer) > rows:
+    ids = set(tokenizer.get_vocab().values())
+    if ids <= {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}:
         raise ModelError(
-            f"{name} has {rows} embeddings but its tokenizer has {len(tokenizer)} tokens: it belongs to another model"
+            f"{name} has no tokenizer, or one without a vocabulary ({len(ids)} special tokens): "
+            "copy the tokenizer's files into its folder"
         )
+    rows = model.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > rows or max(ids) >= rows:
+        raise ModelError(
+            f"{name} has {rows} embeddings but its tokenizer has {len(tokenizer)} tokens, with ids up to {max(ids)}: "
+            "it belongs to another model"
+        )
+
+
+def _try_out(model: Any, tokenizer: Any) -> None:
+    """Run one short text: a configuration that the model cannot compute with fails here and not later."""
+    import torch
+
+    ids = tokenizer(_SHORT_TEXT, verbose=False)["input_ids"] or [0]
+    with torch.inference_mode():
+        model(input_ids=torch.tensor([ids], device=model.device))
 
 
 def device_for(name: str | None) -> Any:
@@ -331,27 +434,17 @@ def device_for(name: str | None) -> Any:
     return device
 
 
-def _commit(path: str, revision: str | None) -> str | None:
-    """The commit hash of a hub model, from the cache it was just loaded from; None for a folder."""
-    if Path(path).is_dir():
-        return None
-    from huggingface_hub import try_to_load_from_cache
-
-    config = try_to_load_from_cache(path, "config.json", revision=revision or "main")
-    return Path(config).parent.name if isinstance(config, str) else revision
-
-
 def _warnings(how: Opening, builtin: BuiltinModel | None) -> tuple[str, ...]:
-    warnings = [builtin.warning] if builtin is not None and builtin.warning else []
+    notes = [builtin.warning] if builtin is not None and builtin.warning else []
     if how.allow_pickle:
-        warnings.append("pickled weights were allowed: loading them can run arbitrary code")
+        notes.append("pickled weights were allowed: loading them can run arbitrary code")
     if how.trust_remote_code:
-        warnings.append("remote code was allowed: the model's repository could run its own Python")
+        notes.append("remote code was allowed: the model's repository could run its own Python")
     if how.dtype != "fp32" or how.tf32:
-        warnings.append(
+        notes.append(
             f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: near ties may be decided differently"
         )
-    return tuple(warnings)
+    return tuple(notes)
 
 
 def _auto(name: str) -> Any:
@@ -377,23 +470,57 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def readable_errors(name: str, how: Opening) -> Iterator[None]:
-    """Turn errors of the loading libraries into a one-line ModelError with advice."""
-    from safetensors import SafetensorError
-
+def _quiet_panics() -> Iterator[None]:
+    """Hold back what is written to stderr and drop it if the block fails: Rust prints a backtrace before it raises."""
     try:
+        stderr = os.dup(2)
+    except OSError:  # closed: nothing is seen anyway
         yield
-    except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())
-        offline = how.offline or os.environ.get("HF_HUB_OFFLINE") == "1"
-        if isinstance(error, SafetensorError):
-            advice = "the weights file is damaged or truncated: download it again"
-        elif "safetensors" in reason or "pytorch_model.bin" in reason:
-            advice = "only safetensors are loaded by default; set allow_pickle for pickled weights you trust"
-        elif "trust_remote_code" in reason:
-            advice = "it needs its own code; read that code, then set trust_remote_code"
-        elif offline:
-            advice = "offline mode is on; give a local folder or a model already in the cache"
-        else:
-            advice = "check the name or folder, and the network connection"
-        raise ModelError(f"cannot open {name}: {reason[:300]} ({advice})") from error
+        return
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+            held.seek(0)
+            os.write(stderr, held.read())
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+
+
+@contextmanager
+def opening(folder: ModelFolder, part: str = "") -> Iterator[None]:
+    """Load a part of a model, quietly and without telemetry; whatever a library raises becomes a ModelError."""
+    try:
+        with quiet(), private_hub(offline=folder.offline):
+            yield
+    except UnmaskError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of a library in Rust
+            raise
+        where = f"{folder.name}, its {part}" if part else folder.name
+        raise ModelError(f"cannot open {where}: {_cause(error)} ({_advice(error, folder)})") from error
+
+
+def _cause(error: BaseException) -> str:
+    """The first line of an error (two if it ends in a colon), with its class if the text alone says too little."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [""]
+    text = one_line(" ".join(lines[: 2 if lines[0].rstrip().endswith(":") else 1]))
+    speaks = isinstance(error, OSError | ValueError | ImportError | RuntimeError) and text
+    return shorten(text if speaks else f"{type(error).__name__} {text}".strip(), 300)
+
+
+def _advice(error: BaseException, folder: ModelFolder) -> str:
+    reason = str(error)
+    if "trust_remote_code" in reason:
+        return "it needs its own code; read that code, then set trust_remote_code"
+    if isinstance(error, MemoryError) or "allocate memory" in reason or "out of memory" in reason:
+        return "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
+    if isinstance(error, ImportError):
+        return "install what is missing"
+    if folder.is_local:
+        return "a file of the folder is damaged, or needs another version of transformers; copy or download it again"
+    if folder.offline:
+        return "offline mode is on; give a local folder, or download the model once without offline"
+    return "check the name, and the network connection"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,12 +12,19 @@ from torch import Tensor
 
 from unmask.models.fast import find_shortcuts
 
+# log-probabilities and ranks of tokens, from hidden states, the rows of these and the tokens
+HeadReader = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
 
 class Network:
-    """A model, with its next-sentence head if it has one and the shortcuts found for it (`models.fast`)."""
+    """A model, with its next-sentence head if it has one and the shortcuts found for it (`models.fast`).
 
-    def __init__(self, model: Any, *, next_sentence: Any = None) -> None:
+    With `head`, logits are those of another network, the same model in a wider precision.
+    """
+
+    def __init__(self, model: Any, *, next_sentence: Any = None, head: Network | None = None) -> None:
         self.model = model
+        self.tf32 = False
         self.next_sentence = next_sentence
         self.device: torch.device = next(model.parameters()).device
         self.attention: str = model.config._attn_implementation or "eager"
@@ -23,13 +32,45 @@ class Network:
         self.vocab_size: int = model.config.vocab_size
         self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
         self.shortcuts = find_shortcuts(model)
+        split = self.shortcuts is not None and head is not None and head.shortcuts is not None
+        self.head = head.with_tf32() if head is not None and split else None
+
+    @property
+    def shortcut_names(self) -> tuple[str, ...]:
+        """The shortcuts in use."""
+        return () if self.shortcuts is None else self.shortcuts.names
+
+    @property
+    def longest_in_trees(self) -> int:
+        """The longest sequence that `run_trees` takes; 0 where it cannot be used."""
+        return 0 if self.shortcuts is None else self.shortcuts.longest_in_trees
+
+    def with_tf32(self) -> Network:
+        """The same network, weights included, with TF32 for fp32 matrix products on a GPU."""
+        other = copy.copy(self)
+        other.tf32 = True
+        return other
+
+    @contextmanager
+    def products(self) -> Iterator[None]:
+        """Run the network in this block: its matrix products have its precision."""
+        settings = torch.backends.cuda.matmul
+        before = settings.allow_tf32
+        if self.tf32:
+            settings.allow_tf32 = True
+        try:
+            yield
+        finally:
+            if self.tf32:
+                settings.allow_tf32 = before
 
     def replicate(self) -> Network | None:
         """A copy for another thread that shares the weights; None for a model that cannot be copied.
 
         Each thread needs its own, because shortcuts temporarily replace module methods.
         """
-        modules = [module for module in (self.model, self.next_sentence) if module is not None]
+        head = None if self.head is None else self.head.model
+        modules = [module for module in (self.model, self.next_sentence, head) if module is not None]
         weights = [tensor for module in modules for tensor in (*module.parameters(), *module.buffers())]
         try:
             return copy.deepcopy(self, {id(tensor): tensor for tensor in weights})
@@ -53,6 +94,11 @@ class Network:
         output = self.model(input_ids=ids, attention_mask=attention_mask, **self._segments(segments))
         return output.logits  # type: ignore[no-any-return]
 
+    def run_trees(self, ids: Tensor, positions: Tensor, ends: Tensor) -> Tensor:
+        """As `run`, for prefix trees (`models.prefixes`) of a causal model."""
+        assert self.shortcuts is not None
+        return self.shortcuts.tree_states(ids, positions, ends)
+
     def run_with_attention(
         self, ids: Tensor, attention_mask: Tensor | None, segments: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
@@ -74,7 +120,22 @@ class Network:
 
     def logits(self, rows: Tensor) -> Tensor:
         """Logits in fp32 over the vocabulary for rows of what `run` returned."""
-        return (rows if self.shortcuts is None else self.shortcuts.logits(rows)).float()
+        return self.raw_logits(rows).float()
+
+    def parts_reader(self) -> HeadReader | None:
+        """Reads rows of what `run` returned by parts of the vocabulary; None where logits must be computed first."""
+        if self.head is not None:
+            read = self.head.parts_reader()
+            return None if read is None else lambda states, rows, tokens: read(states.float(), rows, tokens)
+        usable = self.shortcuts is not None and self.shortcuts.reads_in_parts()
+        return self.shortcuts.read if self.shortcuts is not None and usable else None
+
+    def raw_logits(self, rows: Tensor) -> Tensor:
+        """The same in the precision of the model, which saves a GPU half of the memory traffic."""
+        if self.head is not None:
+            with self.head.products():
+                return self.head.raw_logits(rows.float())
+        return rows if self.shortcuts is None else self.shortcuts.logits(rows)
 
     def next_sentence_logits(self, ids: Tensor, attention_mask: Tensor | None, segments: Tensor | None) -> Tensor:
         """Logits of the next-sentence head; class 0 is "the second sentence follows"."""

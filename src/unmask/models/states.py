@@ -16,6 +16,8 @@ from unmask.core.errors import ModelError
 from unmask.core.types import Floats
 from unmask.models.batches import chunks_by_length
 from unmask.models.eraser import record_states
+from unmask.models.fast import select_cache
+from unmask.models.finite import refuse_bad_outputs
 from unmask.models.lm import Lm
 
 TOKENS = 2048  # per forward pass
@@ -41,6 +43,7 @@ def mean_states(
     """The mean state over the positions of each row at one layer (0: the embeddings, -1: the last layer).
 
     With `for_eraser` they are the states that an eraser at this layer receives. Equal rows are run once.
+    ModelError if one is not finite.
     """
     rows_of: dict[TokenIds, list[int]] = {}
     for number, row in enumerate(rows):
@@ -50,7 +53,9 @@ def mean_states(
         for index, states in zip(indices, _states(lm, ids, layer, for_eraser=for_eraser), strict=True):
             for number in rows_of[distinct[index]]:
                 means[number] = states[list(positions[number])].double().mean(0).cpu().numpy()
-    return np.stack([means[number] for number in range(len(rows))]) if rows else np.empty((0, 0))
+    stacked = np.stack([means[number] for number in range(len(rows))]) if rows else np.empty((0, 0))
+    refuse_bad_outputs(int((~np.isfinite(stacked).all(1)).sum()), len(rows), "hidden states", lm.facts)
+    return stacked
 
 
 @torch.inference_mode()
@@ -59,7 +64,49 @@ def distributions(lm: Lm, slots: Sequence[tuple[TokenIds, int]]) -> Iterator[tup
     for indices, ids in batches_by_length(lm, [ids for ids, _ in slots]):
         states = lm.network.run(ids, None)
         for row, index in enumerate(indices):
-            yield index, lm.network.logits(states[row, slots[index][1]][None])[0].double().softmax(-1).cpu().numpy()
+            yield index, _probabilities(lm, states[row, slots[index][1]])
+
+
+class Continuations:
+    """Distributions after contexts of a causal model and what is added to them.
+
+    A context is run once, when it is first asked with nothing added, and its key/value cache is kept.
+    """
+
+    def __init__(self, lm: Lm, contexts: Sequence[TokenIds]) -> None:
+        self._lm, self._contexts = lm, contexts
+        self._caches: list[Any] = []  # of batches of contexts
+        self._places: dict[int, tuple[int, int]] = {}  # the cache of each context, and its row in it
+
+    @torch.inference_mode()
+    def distributions(self, asked: Sequence[tuple[int, TokenIds]]) -> Iterator[tuple[int, Floats]]:
+        """Yield the index of each (context, tokens added to it) and the probabilities of all next tokens."""
+        shortcuts = self._lm.network.shortcuts
+        if shortcuts is None or not shortcuts.keeps_cache:
+            whole = [(*self._contexts[context], *added) for context, added in asked]
+            yield from distributions(self._lm, [(ids, len(ids) - 1) for ids in whole])
+            return
+        new = [index for index, (context, added) in enumerate(asked) if not added]
+        for chunk, ids in batches_by_length(self._lm, [self._contexts[asked[index][0]] for index in new]):
+            states, cache = shortcuts.last_states(ids)
+            for row, index in enumerate(new[each] for each in chunk):
+                self._places[asked[index][0]] = len(self._caches), row
+                yield index, _probabilities(self._lm, states[row])
+            self._caches.append(cache)
+        groups: dict[tuple[int, int], list[int]] = {}
+        for index, (context, added) in enumerate(asked):
+            if added:
+                groups.setdefault((self._places[context][0], len(added)), []).append(index)
+        for (number, _), indices in groups.items():
+            rows = torch.tensor([self._places[asked[index][0]][1] for index in indices], device=shortcuts.device)
+            ids = torch.tensor([asked[index][1] for index in indices], device=shortcuts.device)
+            states, _ = shortcuts.last_states(ids, select_cache(self._caches[number], rows))
+            yield from zip(indices, (_probabilities(self._lm, state) for state in states), strict=True)
+
+
+def _probabilities(lm: Lm, state: Tensor) -> Floats:
+    """The probabilities of all tokens for what the network returned at one position."""
+    return lm.network.logits(state[None])[0].double().softmax(-1).cpu().numpy()
 
 
 def _states(lm: Lm, ids: Tensor, layer: int, *, for_eraser: bool) -> Tensor:

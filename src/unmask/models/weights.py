@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any
@@ -17,24 +19,68 @@ _LM_ADVICE = (
     "they would be random, and so would every score; give a checkpoint saved with its LM head "
     "(not a bare encoder, a sentence embedder or a classifier)"
 )
-_CLASSIFIER_ADVICE = "its predictions would be random; give a model that was fine-tuned for classification"
+_LAYER = re.compile(r".*?\.\d+(?=\.)|\d+(?=\.)")  # the name of a numbered layer: `encoder.layer.3`, `h.0`
+_ADVICE = {
+    "classifier": "its predictions would be random; give a model that was fine-tuned for classification",
+    "encoder": "they would be random, and so would its hidden states; download or save the checkpoint again",
+}
 
 
-def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str, *, classifier: bool = False) -> None:
-    """Raise ModelError when weights are missing, mis-shaped, untied by accident, NaN or infinite."""
-    missing = sorted(loading["missing_keys"])
+def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str, kind: str = "masked") -> None:
+    """Raise ModelError when weights are missing, mis-shaped, left over, untied by accident, NaN or infinite.
+
+    The pooler of an encoder may be missing: hidden states do not depend on it.
+    """
+    missing = sorted(key for key in loading["missing_keys"] if kind != "encoder" or not key.startswith("pooler."))
     if missing:
-        advice = _CLASSIFIER_ADVICE if classifier else _LM_ADVICE
+        advice = _ADVICE.get(kind, _LM_ADVICE)
         raise ModelError(f"{name} has no weights for {_format_names(missing)}: {advice}")
-    mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in loading["mismatched_keys"])
+    mismatched = sorted(
+        f"{key} ({_format_shape(stored)}, expected {_format_shape(expected)})"
+        for key, stored, expected in loading["mismatched_keys"]
+    )
     if mismatched:
-        raise ModelError(f"{name} has weights of another shape than its config.json says: {_format_names(mismatched)}")
+        raise ModelError(
+            f"{name} has weights of another shape than its config.json says: {_format_names(mismatched)}; "
+            "they belong to different models"
+        )
+    left = _surplus_layers(model, loading["unexpected_keys"])
+    if left:
+        raise ModelError(
+            f"{name} has weights of layers that its config.json does not have: {_format_names(left)}; correct "
+            "the number of layers in config.json, or save the checkpoint without them"
+        )
     if loading.get("error_msgs"):
         raise ModelError(f"{name} could not be loaded completely: {' '.join(str(loading['error_msgs']).split())[:300]}")
     _refuse_untied(model, name)
-    bad = [key for key, tensor in model.named_parameters() if not tensor.isfinite().all()]
+    refuse_not_finite(model, name)
+
+
+def refuse_not_finite(model: Any, name: str) -> None:
+    """Raise ModelError when a weight or a stored buffer is NaN or infinite."""
+    bad = [key for key, tensor in model.state_dict().items() if not _is_finite(tensor)]
     if bad:
-        raise ModelError(f"{name} has NaN or infinite weights in {_format_names(bad)}: the checkpoint is damaged")
+        dtype = str(model.dtype).removeprefix("torch.")
+        cause = "the checkpoint is damaged"
+        if dtype != "float32":
+            cause += f", or its weights are too large for {dtype}; try fp32"
+        raise ModelError(f"{name} has NaN or infinite weights in {_format_names(bad)}: {cause}")
+
+
+def _is_finite(tensor: Any) -> bool:
+    if not tensor.is_floating_point() or not tensor.numel():
+        return True
+    return all(map(math.isfinite, map(float, tensor.aminmax())))  # one pass, nothing allocated; NaN wins
+
+
+def _surplus_layers(model: Any, unexpected: Iterable[str]) -> list[str]:
+    """The numbered layers, such as `encoder.layer.12`, of unexpected weights whose siblings the model has."""
+    prefix = f"{model.base_model_prefix}."
+    known = {key.removeprefix(prefix) for key in model.state_dict()}
+    layers = {match[0] for key in known if (match := _LAYER.match(key))}
+    stacks = {layer.rpartition(".")[0] for layer in layers}
+    found = {match[0] for key in unexpected if (match := _LAYER.match(key.removeprefix(prefix)))}
+    return sorted(layer for layer in found - layers if layer.rpartition(".")[0] in stacks)
 
 
 def fingerprint(model: Any, tokenizer: Any, kind: str) -> str:
@@ -84,3 +130,7 @@ def _refuse_untied(model: Any, name: str) -> None:
 
 def _format_names(names: Sequence[str], limit: int = 6) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def _format_shape(shape: Iterable[int]) -> str:
+    return "×".join(map(str, shape))

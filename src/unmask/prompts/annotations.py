@@ -3,25 +3,23 @@
     prompt,judge,verdict,when
     prompts/0017,anna,not biased,2024-05-01T09:30:00+00:00
 
-A file belongs to the answers of one model. It is replaced atomically with every annotation, so an interrupted
-session loses nothing; two people who annotate at the same time need a file each, and rows of several files
-can be concatenated. If a person annotates a prompt again, the later row counts. `undecided` as a person's
-verdict means that they could not tell.
+A file belongs to the answers of one model. It is locked and replaced atomically with every annotation: an
+interrupted session loses nothing, several people can annotate at the same time, and rows of several files can be
+concatenated. If a person annotates a prompt again, the later row counts, whatever the times say. `undecided` as a
+person's verdict means that they could not tell.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from unmask.core.errors import DataError
-from unmask.core.files import partial_file
-from unmask.data.formats import decode, table
+from unmask.core.errors import DataError, quote
+from unmask.core.files import lock_file, write_text
+from unmask.core.spreadsheets import to_csv, unescape
+from unmask.data.formats import is_file, read_table
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import VERDICTS, Ruling, Verdict
 
@@ -47,33 +45,37 @@ def make_annotation(prompt: str, judge: str, verdict: str, when: datetime | None
 
 def read_annotations(path: Path) -> tuple[Annotation, ...]:
     """Read the rows of a file in order; empty if there is no file yet."""
-    if not path.exists():
+    if not is_file(path):
         return ()
-    rows = table(decode(path.read_bytes(), path.name), path.name)
-    return tuple(parse_annotation(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows))
+    rows = read_table(path, "a table of annotations")
+    return tuple(
+        parse_annotation({name: unescape(cell) for name, cell in row.items()}, rows.at(number))
+        for number, row in enumerate(rows)
+    )
 
 
 def append_annotations(path: Path, *new: Annotation) -> None:
-    """Append annotations, replacing the file atomically."""
-    text = to_csv([COLUMNS, *map(astuple, (*read_annotations(path), *new))])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with partial_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())  # an annotation is on disk before the next one is asked for
+    """Append annotations; they are on disk before this returns."""
+    update_annotations(path, lambda existing: new)
 
 
-def to_csv(rows: Iterable[Sequence[str]]) -> str:
-    """Rows as the text of a CSV file."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+def update_annotations(path: Path, choose: Callable[[Sequence[Annotation]], Sequence[Annotation]]) -> int:
+    """Append the annotations that `choose` returns for the existing ones; return how many they are.
+
+    The file is locked meanwhile, so that nothing is lost when several processes or threads save.
+    """
+    with lock_file(path):
+        existing = read_annotations(path)
+        new = choose(existing)
+        if new:
+            write_text(path, to_csv([COLUMNS, *map(astuple, (*existing, *new))]))
+    return len(new)
 
 
 def latest_verdicts(annotations: Iterable[Annotation]) -> dict[str, dict[str, Verdict]]:
-    """The latest verdict by prompt and annotator; for equal times, the later row."""
+    """The latest verdict by prompt and annotator: that of the later row."""
     by_prompt: dict[str, dict[str, Verdict]] = {}
-    for annotation in sorted(annotations, key=lambda row: datetime.fromisoformat(row.when)):
+    for annotation in annotations:
         by_prompt.setdefault(annotation.prompt, {})[annotation.judge] = annotation.verdict
     return by_prompt
 
@@ -112,7 +114,7 @@ def _check_prompts(answers: Sequence[PromptAnswer], annotations: Iterable[Annota
     unknown = sorted(by_prompt.keys() - {answer.prompt for answer in answers})
     if unknown:
         raise DataError(
-            f"a judgement of {unknown[0]!r}, which is not one of the {len(answers)} prompts; "
+            f"a judgement of {quote(unknown[0])}, which is not one of the {len(answers)} prompts; "
             "use the judgements of these answers"
         )
     return by_prompt
@@ -125,10 +127,10 @@ def parse_annotation(row: Mapping[str, str], where: str) -> Annotation:
         raise DataError(f"{where}: no {missing[0]}; expected the columns {', '.join(COLUMNS)}, none empty")
     prompt, judge, verdict, when = (row[name].strip() for name in COLUMNS)
     if verdict not in VERDICTS:
-        raise DataError(f"{where}: verdict {verdict!r}, expected {', '.join(VERDICTS)}")
+        raise DataError(f"{where}: verdict {quote(verdict)}, expected {', '.join(VERDICTS)}")
     try:
         time = datetime.fromisoformat(when)
     except ValueError:
-        raise DataError(f"{where}: time {when!r}, expected one like 2024-05-01T09:30:00+00:00") from None
+        raise DataError(f"{where}: time {quote(when)}, expected one like 2024-05-01T09:30:00+00:00") from None
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
     return Annotation(prompt, judge, verdict, time.isoformat())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from unmask.core.errors import DataError
+from unmask.core.boundary import Rows, validate
+from unmask.core.errors import DataError, quote
 from unmask.data.prompts import Prompt
 from unmask.models import Lm
 from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord, top_words
-from unmask.prompts.rules import COUNTINGS, VERDICTS, Ruling, Verdict, apply_rules
+from unmask.prompts.rules import COUNTINGS, Ruling, Verdict, apply_rules
 from unmask.prompts.spec import Counting
 
 SETTINGS = ("model", "fingerprint", "k", "counting")  # the same in every row
@@ -32,6 +34,30 @@ class PromptAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """A row of answers.jsonl: the settings, and an answer with its words as pairs of text and probability."""
+
+    model: str
+    fingerprint: str
+    k: int
+    counting: Counting
+    prompt: str
+    category: str
+    form: str
+    text: str
+    words: tuple[tuple[str, float], ...]
+    left: float
+    sure: bool
+    verdict: Verdict
+    reason: str
+
+    def answer(self) -> PromptAnswer:
+        """The answer without the settings."""
+        own = {field.name: getattr(self, field.name) for field in fields(PromptAnswer)}
+        return PromptAnswer(**own | {"words": tuple(SlotWord(text, value) for text, value in self.words)})
+
+
+@dataclass(frozen=True, slots=True)
 class ModelAnswers:
     """The answers of one model to all prompts."""
 
@@ -48,18 +74,19 @@ class ModelAnswers:
         return [settings | asdict(answer) | {"words": own} for answer, own in zip(self.answers, words, strict=True)]
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ModelAnswers:
+    def from_rows(cls, given: Iterable[Any]) -> ModelAnswers:
         """Inverse of `to_rows`; DataError unless the rows are answers of one model, each prompt once."""
-        parsed = [_parse(row, number) for number, row in enumerate(rows)]
-        kinds = len({settings for settings, _ in parsed})
-        if kinds != 1:
+        rows = given if isinstance(given, Rows) else Rows(given, "answers")
+        parsed = [validate(AnswerRow, row, rows.at(number)) for number, row in enumerate(rows)]
+        settings = {(row.model, row.fingerprint, row.k, row.counting) for row in parsed}
+        if len(settings) != 1:
             raise DataError(
-                f"{len(parsed)} answers of {kinds} models or settings, "
+                f"{rows.where}: {len(parsed)} answers of {len(settings)} models or settings, "
                 "expected one: keep the answers of each model in a separate file"
             )
-        answers = tuple(answer for _, answer in parsed)
+        answers = tuple(row.answer() for row in parsed)
         _check_unique([answer.prompt for answer in answers])
-        return cls(**dict(zip(SETTINGS, parsed[0][0], strict=True)), answers=answers)
+        return cls(*settings.pop(), answers)
 
 
 def fill_prompts(
@@ -67,7 +94,7 @@ def fill_prompts(
 ) -> ModelAnswers:
     """The k most likely words for every prompt, with rule verdicts; `most` as in `top_words`."""
     if counting not in COUNTINGS:
-        raise DataError(f"counting is {counting!r}, expected {' or '.join(COUNTINGS)}")
+        raise DataError(f"counting is {counting!r}, expected {', '.join(COUNTINGS)}")
     if not prompts:
         raise DataError("prompts is empty: give at least one")
     _check_unique([prompt.id for prompt in prompts])
@@ -84,24 +111,7 @@ def _answer(prompt: Prompt, guesses: SlotPrediction, counting: Counting) -> Prom
     return PromptAnswer(*about, guesses.words, guesses.left, guesses.sure, ruling.verdict, ruling.reason)
 
 
-def _parse(row: Mapping[str, Any], number: int) -> tuple[tuple[Any, ...], PromptAnswer]:
-    """Parse one row into its settings and its answer."""
-    try:
-        fields = dict(row)
-        settings = tuple(fields.pop(name) for name in SETTINGS)
-        words = tuple(SlotWord(str(text), float(value)) for text, value in fields.pop("words"))
-        answer = PromptAnswer(words=words, **fields)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"answer {number} (from 0) cannot be parsed ({error}); run `unmask prompts` again") from None
-    if answer.verdict not in VERDICTS or settings[3] not in COUNTINGS:
-        raise DataError(
-            f"answer {number} (from 0) has verdict {answer.verdict!r} by {settings[3]!r}, "
-            f"expected {', '.join(VERDICTS)} by {' or '.join(COUNTINGS)}; run `unmask prompts` again"
-        )
-    return settings, answer
-
-
 def _check_unique(prompts: Sequence[str]) -> None:
-    duplicates = sorted({prompt for prompt in prompts if prompts.count(prompt) > 1})
+    duplicates = [prompt for prompt, times in Counter(prompts).items() if times > 1]
     if duplicates:
-        raise DataError(f"prompt {duplicates[0]!r} appears more than once: give each prompt its own id")
+        raise DataError(f"prompt {quote(duplicates[0])} appears more than once: give each prompt its own id")

@@ -5,7 +5,7 @@
     folder.save(answer.prompt, "anna", "not biased")   on disk before it returns
 
 answers.jsonl     the model's answers, one object per prompt
-judgements.csv    annotations, replaced atomically
+judgements.csv    annotations, the later row of an annotator counts
 undecided.csv     undecided prompts, with empty columns for an annotator to fill in
 result.json       scores, agreement, and everything they are computed from
 """
@@ -13,14 +13,17 @@ result.json       scores, agreement, and everything they are computed from
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from unmask.core.errors import DataError, ResultError
-from unmask.core.files import write_text
-from unmask.data.formats import decode, records, table
+from unmask.core.boundary import read_text
+from unmask.core.errors import DataError, ResultError, quote
+from unmask.core.files import file_name, write_text
+from unmask.core.spreadsheets import to_csv, unescape
+from unmask.data.formats import is_file, read_records, read_table
 from unmask.prompts.annotations import (
     COLUMNS,
     Annotation,
@@ -29,7 +32,7 @@ from unmask.prompts.annotations import (
     parse_annotation,
     pending_answers,
     read_annotations,
-    to_csv,
+    update_annotations,
 )
 from unmask.prompts.fill import ModelAnswers, PromptAnswer
 from unmask.prompts.scoring import verdicts
@@ -65,17 +68,28 @@ class AnnotationFolder:
     def save(self, prompt: str, judge: str, verdict: str) -> Annotation:
         """Save one verdict; it is on disk before this returns."""
         annotation = make_annotation(prompt, judge, verdict)
-        self.add([annotation])
+        self._check([annotation])
+        append_annotations(self.annotations_path, annotation)
         return annotation
 
     def add(self, new: Iterable[Annotation]) -> int:
-        """Add annotations; return how many are new. DataError for an unknown prompt."""
-        existing = set(self.read_annotations())
-        fresh = [annotation for annotation in dict.fromkeys(new) if annotation not in existing]
-        pending_answers(self.model_answers.answers, fresh, "")  # raises DataError for unknown prompts
-        if fresh:
-            append_annotations(self.annotations_path, *fresh)
-        return len(fresh)
+        """Add annotations that are not in the file; return how many are new. DataError for an unknown prompt."""
+        given = list(new)
+        self._check(given)
+
+        def choose_new(existing: Sequence[Annotation]) -> list[Annotation]:
+            """Those beyond the existing ones, in their order: one row can occur several times within a second."""
+            left, fresh = Counter(existing), []
+            for annotation in given:
+                fresh += [] if left[annotation] > 0 else [annotation]
+                left[annotation] -= 1
+            return fresh
+
+        return update_annotations(self.annotations_path, choose_new) if given else 0
+
+    def _check(self, annotations: Sequence[Annotation]) -> None:
+        """DataError for an unknown prompt."""
+        pending_answers(self.model_answers.answers, annotations, "")
 
     def export(self) -> int:
         """Write the undecided prompts for an annotator to fill in; return how many there are."""
@@ -98,7 +112,7 @@ def create_folder(path: Path, answers: ModelAnswers) -> AnnotationFolder:
     """Create a folder with these answers; ResultError if it has annotations of other answers."""
     old = path / ANSWERS
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers.to_rows())
-    if (path / JUDGEMENTS).exists() and (not old.exists() or old.read_text(encoding="utf-8") != text):
+    if read_annotations(path / JUDGEMENTS) and not (is_file(old) and read_text(old, ResultError) == text):
         raise ResultError(f"{path} holds judgements of other answers: give a new folder for these")
     write_text(old, text)
     return AnnotationFolder(path, answers)
@@ -107,11 +121,9 @@ def create_folder(path: Path, answers: ModelAnswers) -> AnnotationFolder:
 def open_folder(path: str | Path) -> AnnotationFolder:
     """Open the folder of an earlier `unmask prompts` run."""
     folder = Path(path)
-    try:
-        data = (folder / ANSWERS).read_bytes()
-    except OSError:
-        raise ResultError(f"{folder} has no {ANSWERS}: give the folder of an `unmask prompts` run") from None
-    return AnnotationFolder(folder, ModelAnswers.from_rows(records(data, ".jsonl", ANSWERS)))
+    if not is_file(folder / ANSWERS):
+        raise ResultError(f"{folder} has no {ANSWERS}: give the folder of an `unmask prompts` run")
+    return AnnotationFolder(folder, ModelAnswers.from_rows(read_records(folder / ANSWERS, "answers")))
 
 
 def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:
@@ -119,17 +131,30 @@ def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:
 
     An empty annotator or time is replaced by `judge` and now, so a filled-in undecided.csv can be imported.
     """
-    if not path.is_file():
-        raise DataError(f"{path} is not a file; expected a table with the columns {', '.join(COLUMNS)}")
-    rows = table(decode(path.read_bytes(), path.name), path.name)
-    if rows and not {"prompt", "verdict"} <= rows[0].keys():
-        raise DataError(f"{path.name} has no columns prompt and verdict; found: {', '.join(rows[0])}")
-    annotations = []
+    return tuple(annotation for _, annotation in _filled_in(path, judge, ("prompt", "verdict")))
+
+
+def import_of_models(path: Path, judge: str, models: Sequence[str]) -> dict[str, tuple[Annotation, ...]]:
+    """As `import_annotations`, by model: the column `model` says whose answer a row is about."""
+    by_model: dict[str, list[Annotation]] = {model: [] for model in models}
+    for row, annotation in _filled_in(path, judge, ("model", "prompt", "verdict")):
+        if row["model"] not in by_model:
+            raise DataError(
+                f"{file_name(path)}: a judgement of model {quote(row['model'])}, expected {', '.join(models)}"
+            )
+        by_model[row["model"]].append(annotation)
+    return {model: tuple(annotations) for model, annotations in by_model.items()}
+
+
+def _filled_in(path: Path, judge: str, needed: Sequence[str]) -> Iterator[tuple[Mapping[str, str], Annotation]]:
+    """The rows with a verdict, and their annotations."""
+    rows = read_table(path, f"a table with the columns {', '.join(COLUMNS)}")
+    if rows and not set(needed) <= rows[0].keys():
+        raise DataError(f"{rows.where} has no columns {' and '.join(needed)}; found {quote(list(rows[0]))}")
     for number, row in enumerate(rows):
         if not row["verdict"].strip():
             continue
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        filled = {name: row.get(name, "").strip() for name in COLUMNS}
+        filled = {name: unescape(row.get(name, "")).strip() for name in COLUMNS}
         filled |= {"judge": filled["judge"] or judge, "when": filled["when"] or now}
-        annotations.append(parse_annotation(filled, f"{path.name}, row {number} (from 0)"))
-    return tuple(annotations)
+        yield row, parse_annotation(filled, rows.at(number))

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from unmask import data
-from unmask.core.errors import DataError
-from unmask.core.files import sha256_of
+from unmask.core.boundary import Rows
+from unmask.core.errors import DataError, quote
+from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.progress import steps_of
-from unmask.data.formats import records
+from unmask.data.formats import read_bytes, read_records, records
 from unmask.data.pairs import slug
 from unmask.data.prompts import Prompt
+from unmask.data.subset import sample_positions
 from unmask.findings import Section
-from unmask.findings.envelope import Result, build, create, read_meta, refuse_foreign
+from unmask.findings.envelope import Result, build, read_meta
+from unmask.findings.folder import ResultFolder, result_folder
 from unmask.models import Lm, open_lm
 from unmask.models.fill import split_at_slot
 from unmask.prompts.annotations import Annotation
@@ -47,10 +51,22 @@ def prompts(
             themselves as `settings`, `opening` and `options`.
     """
     settings, opening, run = fill_groups(options, settings=PromptSettings, opening=Opening, options=Options)
-    if out is not None:
-        refuse_foreign(Path(out), FILES)
+    with result_folder(out, "prompts", also=FILES) as opened:
+        return _fill(opened, model, questions, settings, opening, run)
+
+
+def _fill(
+    opened: ResultFolder,
+    model: str | Path | Lm | None,
+    questions: Sequence[Prompt],
+    settings: PromptSettings,
+    opening: Opening,
+    run: Options,
+) -> Result:
+    """Fill prompts, and write the answers and the result to a folder that is open for it."""
     every, about = _prompts(settings.file)
-    questions = (questions or every)[: run.limit]
+    asked = questions or every
+    questions = _sample(asked, run)
     imported = () if settings.judgements is None else import_annotations(settings.judgements, "")
     other = _audit_ranking(settings.pll)
     lm = model if isinstance(model, Lm) else open_lm(model, opening)
@@ -60,35 +76,49 @@ def prompts(
     step(1.0)
     meta = {
         "models": [asdict(lm.facts)],
-        "data": [about | {"n": len(questions)}],
+        "data": [about | {"n": len(questions)} | ({"subset_of": len(asked)} if len(questions) < len(asked) else {})],
         "options": {"top": settings.top, "counting": settings.counting, "limit": run.limit, "seed": run.seed},
     }
-    if out is None:
-        return _conclude(answers, imported, meta, other, run.seed)
-    folder = create_folder(Path(out), answers)
+    if opened.path is None:
+        return opened.finish(_content(answers, imported, meta, other, run.seed))
+    folder = create_folder(opened.path, answers)
     folder.add(imported)
-    return _conclude(answers, folder.read_annotations(), meta, other, run.seed, folder)
+    return opened.finish(_content(answers, folder.read_annotations(), meta, other, run.seed, folder))
+
+
+def _sample(asked: Sequence[Prompt], run: Options) -> Sequence[Prompt]:
+    """All prompts, or a sample of `run.limit` with their shares of bias types and forms."""
+    if run.limit is None or len(asked) <= run.limit:
+        return asked
+    strata = [(prompt.category, prompt.form) for prompt in asked]
+    return [asked[position] for position in sample_positions(strata, run.limit, run.seed)]
 
 
 def update_result(folder: AnnotationFolder, *, pll: Path | None = None, seed: int = 0) -> Result:
     """Compute the scores of an earlier run again, with all annotations that it has now."""
+    with result_folder(folder.path, "prompts", also=FILES) as opened:
+        return opened.finish(_updated(folder, pll, seed))
+
+
+def _updated(folder: AnnotationFolder, pll: Path | None, seed: int) -> dict[str, Any]:
+    """The content of `result.json` with all annotations that the folder has now."""
     known = read_meta(folder.path)
     meta = {"models": [known["model"]], "data": known["data"], "options": known["options"] | {"seed": seed}}
     other = _audit_ranking(pll)
-    return _conclude(folder.model_answers, folder.read_annotations(), meta, other, seed, folder)
+    return _content(folder.model_answers, folder.read_annotations(), meta, other, seed, folder)
 
 
-def _conclude(
+def _content(
     answers: ModelAnswers,
     annotations: Sequence[Annotation],
     meta: Mapping[str, Any],
     other: AuditRanking | None,
     seed: int,
     folder: AnnotationFolder | None = None,
-) -> Result:
-    """The result of answers and annotations; written, with the undecided prompts, if there is a folder."""
+) -> dict[str, Any]:
+    """The content of `result.json`; the undecided prompts are written if there is a folder."""
     found = conclude(answers, annotations, data=meta["data"][0]["name"], seed=seed, other=other)
-    content = build(
+    return build(
         "prompts",
         title=f"Human-level diagnosis of {answers.model}",
         lead=f"The words that {answers.model} fills into {len(answers.answers)} prompts, classified by the "
@@ -106,7 +136,6 @@ def _conclude(
             UNDECIDED: None if folder is None else folder.export(),
         },
     )
-    return create(content, None if folder is None else folder.path)
 
 
 def _audit_ranking(folder: Path | None) -> AuditRanking | None:
@@ -117,8 +146,10 @@ def _audit_ranking(folder: Path | None) -> AuditRanking | None:
 def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
     """The prompts, and the facts about them for the result."""
     if file is not None:
-        about = {"name": slug(file.stem), "title": f"Prompts of {file.name}", "sha256": sha256_of(file)}
-        return read_prompts(file), about
+        content, name = read_bytes(file, "a file of prompts"), file_name(file)
+        digest = hashlib.sha256(content).hexdigest()
+        about = {"name": slug(file.stem), "title": f"Prompts of {name}", "sha256": digest}
+        return _parse_prompts(records(content, file.suffix, name), slug(file.stem)), about
     card = data.card("prompts")
     about = {name: getattr(card, name) for name in ("name", "title", "licence", "problems")}
     return data.read("prompts"), about | {"sha256": card.files[0].sha256}
@@ -126,39 +157,41 @@ def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
 
 def read_prompts(path: Path) -> tuple[Prompt, ...]:
     """Read the prompts of a file; in a table, the words of a list are separated by semicolons."""
-    try:
-        rows = records(path.read_bytes(), path.suffix, path.name)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); expected a file of prompts") from None
+    return _parse_prompts(read_records(path, "a file of prompts"), slug(path.stem))
+
+
+def _parse_prompts(rows: Rows, name: str) -> tuple[Prompt, ...]:
     if not rows:
-        raise DataError(f"{path.name}: no prompts; expected rows with the columns {', '.join(COLUMNS)}")
-    name = slug(path.stem)
-    return tuple(
-        _prompt(row, f"{name}/{number:04}", f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)
-    )
+        raise DataError(f"{rows.where}: no prompts; expected rows with the columns {', '.join(COLUMNS)}")
+    return tuple(_prompt(row, f"{name}/{number:04}", rows.at(number)) for number, row in enumerate(rows))
 
 
 def _prompt(row: Any, name: str, at: str) -> Prompt:
-    if not isinstance(row, Mapping) or not str(row.get("text") or "").strip():
+    if not isinstance(row, Mapping) or not row.get("text"):
         raise DataError(f"{at}: no text; expected the columns {', '.join(COLUMNS)}, text and category filled in")
-    unknown = [str(key) for key in row if key not in COLUMNS]
-    if unknown:
-        raise DataError(f"{at}: unknown column {unknown[0]!r}, expected some of {', '.join(COLUMNS)}")
-    form = str(row.get("form") or FORMS[0])
+    if unknown := [key for key in row if key not in COLUMNS]:
+        raise DataError(f"{at}: unknown column {quote(unknown[0])}, expected some of {', '.join(COLUMNS)}")
+    texts = {key: row.get(key) or "" for key in ("text", "category", "form", "why")}
+    for key, value in texts.items():
+        if not isinstance(value, str):
+            raise DataError(f"{at}: {key} is {quote(value)}, expected text")
+    form = texts["form"] or FORMS[0]
     if form not in FORMS:
-        raise DataError(f"{at}: form {form!r}, expected {' or '.join(FORMS)}")
-    if not row.get("category"):
+        raise DataError(f"{at}: form {quote(form)}, expected {' or '.join(FORMS)}")
+    if not texts["category"].strip():
         raise DataError(f"{at}: no category; give the bias type of the prompt")
     try:
-        split_at_slot(str(row["text"]))
+        split_at_slot(texts["text"])
     except DataError as error:
         raise DataError(f"{at}: {error}") from None
     biased, fair = (_words(row.get(key), f"{at}, {key}") for key in ("biased", "fair"))
-    return Prompt(name, str(row["category"]), form, str(row["text"]), biased, fair, str(row.get("why") or ""))
+    if both := set(biased) & set(fair):
+        raise DataError(f"{at}: {quote(min(both))} is listed as biased and as fair; keep it in one list")
+    return Prompt(name, texts["category"], form, texts["text"], biased, fair, texts["why"])
 
 
 def _words(given: Any, at: str) -> tuple[str, ...]:
     parts = given.split(";") if isinstance(given, str) else given or []
     if not isinstance(parts, list | tuple) or not all(isinstance(word, str) for word in parts):
-        raise DataError(f"{at}: found {given!r}, expected words, separated by semicolons in a table")
+        raise DataError(f"{at}: found {quote(given)}, expected words, separated by semicolons in a table")
     return tuple(word.strip().lower() for word in parts if word.strip())

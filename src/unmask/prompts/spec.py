@@ -8,7 +8,7 @@ from typing import Literal
 
 from unmask.core.options import check_values, option
 
-Counting = Literal["likelier", "any"]
+Counting = Literal["likelier", "contrast", "any"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,9 @@ class PromptSettings:
 
     file: Path | None = option(None, "Your own prompts.", flag="--prompts", shown="the 100 built in")
     top: int = option(2, "Number of likeliest words per prompt.", least=1)
-    counting: Counting = option("likelier", "likelier: the likeliest word decides; any: one biased word suffices.")
+    counting: Counting = option(
+        "likelier", "likelier: the likeliest word decides; contrast: the likeliest listed; any: one biased suffices."
+    )
     judgements: Path | None = option(None, "CSV of annotations to import (prompt, judge, verdict, when).")
     pll: Path | None = option(
         None, "Result folder of `unmask audit`: correlate its ranking of bias types with this one."

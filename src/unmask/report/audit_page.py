@@ -9,7 +9,7 @@ from unmask.audit.result import AuditResult
 from unmask.findings.figure import Figure
 from unmask.findings.html import render
 from unmask.report import charts, selection, tables, wording
-from unmask.report.pairs import largest_differences, smallest_differences
+from unmask.report.pairs import decided_pairs
 from unmask.report.selection import BAND
 from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
 
@@ -40,10 +40,10 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
     bibtex, shown = tables.collect_bibtex([result]), {id(e) for e in headlines}
     columns = dict.fromkeys(e.group.partition("=")[0] for e in result.estimates if "=" in e.group)
     decided = []  # pairs of every measure, except one whose differences equal those of an earlier one
+    views = iter(decided_pairs(result, [e for e in headlines if (e.measure, e.data) not in duplicates]))
     for e in headlines:
         twin = duplicates.get((e.measure, e.data))
-        pairs = ([], []) if twin else (largest_differences(result, e), smallest_differences(result, e))
-        decided.append((selection.label(e, result), twin, *pairs))
+        decided.append((selection.label(e, result), twin, *(([], []) if twin else next(views))))
     return {
         "meta": result.meta,
         "figures": figures_by_section,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Mapping
@@ -11,15 +12,19 @@ from typing import Any, cast
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from unmask.audit.result import AuditResult
+from unmask.core.boundary import read_text
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain, write_text
+from unmask.core.yaml_text import parse_yaml
 from unmask.findings import markdown
 from unmask.report import selection, tables, wording
 
 BEGIN, END = "<!-- unmask: begin -->", "<!-- unmask: end -->"
 TASKS = {"masked": "fill-mask", "causal": "text-generation"}
 MADE = "unmask"  # metric argument that marks an entry as written by unmask
+MAX_CARD = 16 * 2**20  # bytes
+_METADATA = re.compile(r"\s*---[^\n]*\n(.*?)\n---[^\n]*(\n|$)", re.DOTALL)
 _OURS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 
@@ -32,7 +37,7 @@ def write(result: AuditResult, path: Path) -> Path:
     data.model_name = data.model_name or _model(result)
     data.eval_results = [*foreign, *metrics(result)]
     body = existing.text.strip("\n") if existing else f"# {markdown.text(_model(result))}"
-    text_with_section = _OURS.sub(lambda _: section, body) if _OURS.search(body) else f"{body}\n\n{section}"
+    text_with_section = _OURS.sub(lambda _: section, body) if _OURS.search(body) else f"{body}\n\n{section}".strip("\n")
     content = f"---\n{data.to_yaml()}\n---\n\n{text_with_section}\n"
     read = cast(ModelCardData, ModelCard(content).data).eval_results or []
     if len(read) != len(data.eval_results):
@@ -72,7 +77,12 @@ def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) ->
     measure = result.find_measure(estimate.measure)
     names = ("low", "high", "null", "n", "ties", "unscored", "method")
     numbers = {name: plain(getattr(estimate, name)) for name in names}
-    facts = {"sha256": card.get("sha256"), "items": card.get("n"), "verified": card.get("verified")}
+    facts = {
+        "sha256": card.get("sha256"),
+        "items": card.get("n"),
+        "subset_of": card.get("subset_of"),
+        "verified": False if "subset_of" in card else card.get("verified"),
+    }
     return EvalResult(
         task_type=TASKS.get(kind, "other"),
         task_name="Social bias by likelihood",
@@ -88,9 +98,13 @@ def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) ->
 
 
 def _load_card(path: Path) -> ModelCard:
+    text = read_text(path, ResultError, most=MAX_CARD)
+    if (head := _METADATA.match(text)) is not None:
+        parse_yaml(head[1], str(path), ResultError)  # a clear message, and no expansion of aliases
+    logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)  # it reports a card without metadata
     try:
-        return cast(ModelCard, ModelCard.load(path))
-    except (ValueError, OSError) as error:
+        return ModelCard(text)
+    except Exception as error:  # whatever its metadata makes the library raise
         raise ResultError(f"{path} is not a model card ({error}): choose another file") from error
 
 

@@ -9,7 +9,18 @@ import altair as alt
 import numpy as np
 
 from unmask.audit import interpretation
-from unmask.audit.interpretation import CHANGE, DIRECTED, PERCENT, STATISTICS, digits_of, holm, interval, lean, reading
+from unmask.audit.interpretation import (
+    CHANGE,
+    DIRECTED,
+    PERCENT,
+    STATISTICS,
+    digits_of,
+    holm,
+    interval,
+    lean,
+    reading,
+    slot_sides,
+)
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
@@ -46,7 +57,9 @@ def category(result: AuditResult) -> list[Figure]:
         for title, estimates in panels(of_data):
             named = f"{title} on {data}"
             alt_text = f"{named}, by category, with intervals; the same numbers are in the table."
-            figures.append(figure(f"category-{len(figures)}", named, groups(estimates), alt_text))
+            figures.append(
+                figure(f"category-{len(figures)}", named, groups(estimates, slot_sides(result, data)), alt_text)
+            )
     return figures
 
 
@@ -73,20 +86,15 @@ def difference_histograms(result: AuditResult) -> list[Figure]:
     figures: list[Figure] = []
     for slot, name, more, less in (
         (False, "differences", "stereotyping sentence", "other"),
-        (True, "differences-open", "masculine word", "feminine word"),
+        (True, "differences-open", "slot's first word", "second"),
     ):
         title = f"Score of the {more} minus score of the {less}"
         of_kind = [e for e in distinct if selection.is_open(e) == slot]
-        named = [(label(e, result), *histogram_of(result, e)) for e in of_kind]
+        named = [(label(e, result), *selection.differences(result, e)) for e in of_kind]
         named = [histogram for histogram in named if histogram[1]]
         if named:
             figures.append(figure(name, title, differences(named, slot=slot), f"{title}. {alt_text}"))
     return figures
-
-
-def histogram_of(result: AuditResult, estimate: Estimate) -> tuple[list[float], bool]:
-    """The differences of one measure, and whether to draw the near-zero band."""
-    return selection.differences(result, estimate), selection.in_nats(result, estimate.measure)
 
 
 def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
@@ -113,15 +121,15 @@ def _value_text(estimate: Estimate) -> str:
 
 def intervals(estimates: Sequence[Estimate], run: AuditResult) -> Chart:
     """One line per measure: its value and interval against the null."""
-    base = base_chart([_row(estimate, label(estimate, run)) for estimate in estimates])
+    base = base_chart([_row(estimate, label(estimate, run), slot_sides(run, estimate.data)) for estimate in estimates])
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
     text = text.encode(x="value:Q", y=in_order(alt.Y("label:N")), text="shown:N")
     return alt.layer(*_layers(base, estimates), text).properties(width=640, height=alt.Step(38))
 
 
-def groups(estimates: Sequence[Estimate]) -> Chart:
+def groups(estimates: Sequence[Estimate], sides: tuple[str, str] = interpretation.GENDER) -> Chart:
     """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
-    rows = [_row(e, group_name(e.group)) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
+    rows = [_row(e, group_name(e.group), sides) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     shape = shape.title("after Holm's correction, it").legend(orient="bottom", titleOrient="left", titleLimit=0)
     *lines, points = _layers(alt.Chart(), estimates)
@@ -147,7 +155,12 @@ def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
 
 def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) -> Chart:
     limit = reach(values, banded=banded)
-    x = alt.X("left:Q").bin("binned").scale(domain=[-limit, limit], nice=False).title("difference")
+    x = (
+        alt.X("left:Q")
+        .bin("binned")
+        .scale(domain=[-limit, limit], nice=False)
+        .title("difference per token" if banded else "difference")
+    )
     legend = alt.Legend(labelExpr=_SLOT_SIDES if slot else _SIDES, orient="bottom", titleOrient="left", titleLimit=0)
     side = alt.Color("side:N").scale(domain=["more", "less"], range=[ORANGE, BLUE])
     side = side.title("scores higher:").legend(legend)
@@ -159,7 +172,7 @@ def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) 
 
 
 _SIDES = "datum.label == 'more' ? 'the stereotyping sentence' : 'the other sentence'"
-_SLOT_SIDES = "datum.label == 'more' ? 'the masculine word' : 'the feminine word'"
+_SLOT_SIDES = "datum.label == 'more' ? 'the first word' : 'the second word'"
 _LEANS = "{above: 'above the null', within: 'around the null', below: 'below the null'}[datum.label]"
 
 
@@ -201,10 +214,10 @@ def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
     return {"label": name, **ends, **({} if series is None else {"series": series})}
 
 
-def _row(estimate: Estimate, name: str) -> Row:
+def _row(estimate: Estimate, name: str, sides: tuple[str, str]) -> Row:
     numbers = {key: getattr(estimate, key) for key in ("value", "low", "high", "null")}
     shown = number(estimate.value, digits_of(estimate.statistic))
-    texts = {"shown": shown, "lean": tone(estimate), "reading": reading(estimate)}
+    texts = {"shown": shown, "lean": tone(estimate), "reading": reading(estimate, sides)}
     return {"label": name, "n": estimate.n, **numbers, **texts}
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unmask.audit.interpretation import slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
@@ -88,7 +89,7 @@ def templates(first: AuditResult, other: AuditResult, number: int) -> list[Figur
             for estimates, series in ((before, "A before"), (after, f"{letter} after"))
         ]
         if bars:
-            signs = "above 0: towards men, below: towards women"
+            signs = "above 0: towards {}, below: towards {}".format(*slot_sides(first, head.data))
             title = f"{where} by category, before (A) and after ({letter}); {signs}"
             chart = plots.bars(bars, axis=charts.unit(head))
             _add(drawn, f"bars-{number}", title, chart, ". See the tables.")
@@ -112,7 +113,7 @@ def difference_histograms(runs: Sequence[AuditResult]) -> list[Figure]:
     twins = selection.duplicate_measures(runs[0])
     for head in (e for e in runs[0].headlines() if (e.measure, e.data) not in twins):
         named = [
-            (f"{letter} · {head.measure} · {head.data}", *charts.histogram_of(run, head))
+            (f"{letter} · {head.measure} · {head.data}", *selection.differences(run, head))
             for letter, run in zip(LETTERS, runs, strict=False)
         ]
         if all(values for _, values, _ in named):

@@ -13,7 +13,7 @@ from unmask.findings import numbers
 from unmask.findings.figure import Figure
 from unmask.report import comparison_figures, selection, tables, wording
 from unmask.report.audit_page import render_page
-from unmask.report.pairs import OPEN_SIDES, SIDES
+from unmask.report.pairs import side_names
 from unmask.report.tables import estimate_row, spread_row
 from unmask.report.wording import LETTERS
 from unmask.stats import Comparison, apply_holm
@@ -125,12 +125,12 @@ def flipped_pairs(
     both = [(row, theirs[item]) for item, row in ours.items() if item in theirs]
     turned = [(row, other) for row, other in both if row["outcome"] != other["outcome"]]
     turned.sort(key=lambda pair: -abs(pair[1]["difference"] - pair[0]["difference"]))
-    sides = OPEN_SIDES if selection.is_open(head) else SIDES
+    sides = side_names(a, head)
     shown = [
         {
             "item": before["item"],
             "groups": selection.groups_of(before),
-            "sides": (sides["more"], sides["less"]),
+            "sides": (sides.labels["more"], sides.labels["less"]),
             **{side: str(before.get(f"text_{side}") or "(text not stored)") for side in ("more", "less")},
             "before": numbers.signed_number(before["difference"], 3),
             "after": numbers.signed_number(after["difference"], 3),

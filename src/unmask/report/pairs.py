@@ -6,10 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unmask.audit import attribution
-from unmask.audit.attribution import Explanation, TokenPart
+import pyarrow as pa
+
+from unmask.audit.attribution import (
+    Explanation,
+    Rows,
+    TokenPart,
+    explain_rows,
+    largest_differences,
+    smallest_differences,
+)
+from unmask.audit.interpretation import side_words, slot_sides
+from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.findings.envelope import Result
 from unmask.findings.numbers import is_number, number, signed_number
 from unmask.report.selection import groups_of, is_open, items_of
 
@@ -63,39 +72,61 @@ class PairView:
     sentences: tuple[Sentence, ...]
 
 
-SIDES = {"more": "stereotyping", "less": "other", "unrelated": "unrelated"}
-OPEN_SIDES = {"more": "masculine word", "less": "feminine word"}
-TOWARDS = {"more": "the stereotyping sentence", "less": "the other sentence", "": "neither"}
-OPEN_TOWARDS = {"more": "the masculine word", "less": "the feminine word", "": "neither"}
+@dataclass(frozen=True, slots=True)
+class SideNames:
+    """What the sentences of a pair are called, and what a pair leans towards."""
+
+    labels: Mapping[str, str]
+    towards: Mapping[str, str]
 
 
-def largest_differences(run: Result, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
-    """The pairs with the largest differences, half in each direction if there are enough."""
-    return _pair_views(run, estimate, attribution.largest_differences(items_of(run, estimate).to_pylist(), count))
+PAIR = SideNames(
+    {"more": "stereotyping", "less": "other", "unrelated": "unrelated"},
+    {"more": "the stereotyping sentence", "less": "the other sentence", "": "neither"},
+)
 
 
-def smallest_differences(run: Result, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
-    """The pairs with the smallest differences."""
-    return _pair_views(run, estimate, attribution.sort_by_size(items_of(run, estimate).to_pylist())[::-1][:count])
+def side_names(run: AuditResult, estimate: Estimate) -> SideNames:
+    """Those of pairs, or of a template the words of its slot."""
+    if not is_open(estimate):
+        return PAIR
+    more, less = side_words(slot_sides(run, estimate.data))
+    labels = {"more": more.removeprefix("the "), "less": less.removeprefix("the ")}
+    return SideNames(labels, {"more": more, "less": less, "": "neither"})
 
 
-def _pair_views(run: Result, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
-    explanations = attribution.explain_rows(rows, run.tokens)
-    slot = is_open(estimate)
-    return [_pair_view(row, found, slot=slot) for row, found in zip(rows, explanations, strict=True)]
+def decided_pairs(run: AuditResult, estimates: Sequence[Estimate]) -> list[tuple[list[PairView], list[PairView]]]:
+    """For every estimate the pairs with the largest differences, and those with the smallest.
+
+    Of the largest, half lean in each direction if there are enough. The tokens are read once, for all of them.
+    """
+    chosen = []
+    for estimate in estimates:
+        scored = items_of(run, estimate)
+        rows = largest_differences(scored, SHOWN), smallest_differences(scored, UNDECIDED)
+        chosen.append((side_names(run, estimate), *rows))
+    tokens = run.tokens_of({row["item"] for _, largest, smallest in chosen for row in (*largest, *smallest)})
+    return [
+        (_pair_views(largest, tokens, names), _pair_views(smallest, tokens, names))
+        for names, largest, smallest in chosen
+    ]
 
 
-def _pair_view(row: Mapping[str, Any], found: Explanation, *, slot: bool) -> PairView:
+def _pair_views(rows: Rows, tokens: pa.Table, names: SideNames) -> list[PairView]:
+    explanations = explain_rows(rows, tokens)
+    return [_pair_view(row, found, names) for row, found in zip(rows, explanations, strict=True)]
+
+
+def _pair_view(row: Mapping[str, Any], found: Explanation, names: SideNames) -> PairView:
     sides = {"more": found.more, "less": found.less}
     if is_number(row.get("unrelated")):
         sides["unrelated"] = found.unrelated
     sizes = [abs(token.contribution or 0.0) for token in (*found.more, *found.less)]
     largest, totals = max(sizes, default=0.0) or 1.0, found.blocks
-    labels = OPEN_SIDES if slot else SIDES
     sentences = [
         Sentence(
             side,
-            labels.get(side, side),
+            names.labels.get(side, side),
             str(row.get(f"text_{side}") or f"{row['item']} (text not stored)"),
             number(row.get(side), 3),
             _tokens(tokens, totals, largest),
@@ -104,7 +135,7 @@ def _pair_view(row: Mapping[str, Any], found: Explanation, *, slot: bool) -> Pai
     ]
     note = NO_TOKENS if not totals else "" if found.adds_up else NO_SUM
     lean = "more" if found.difference > 0 else "less" if found.difference < 0 else ""
-    towards = f"towards {(OPEN_TOWARDS if slot else TOWARDS)[lean]}"
+    towards = f"towards {names.towards[lean]}"
     difference = signed_number(found.difference, 3)
     return PairView(found.item, groups_of(row), lean, towards, difference, note, tuple(sentences))
 

@@ -11,10 +11,11 @@ import pandas as pd
 
 from unmask.audit.compare import compare
 from unmask.audit.result import AuditResult, load
-from unmask.core.errors import ResultError
-from unmask.core.files import write_text
+from unmask.core.boundary import read_json
+from unmask.core.errors import OutputError, ResultError, UnmaskError
+from unmask.core.files import lock_folder, write_text
 from unmask.findings import Finding, Section, charts, html, latex, markdown
-from unmask.findings.envelope import Result, build
+from unmask.findings.envelope import PAGE, RESULT, Result, build
 from unmask.findings.figure import Figure, export
 from unmask.report import audit_page, comparison_page, tables
 from unmask.report.comparison_page import Changes
@@ -23,7 +24,6 @@ from unmask.report.selection import model_names
 Format = Literal["html", "md", "latex", "csv"]
 TableName = Literal["headline", "category", "changes", "checks"]
 TABLES: tuple[TableName, ...] = ("headline", "category", "changes", "checks")
-PAGE = Path("report.html")
 
 
 def report(
@@ -48,7 +48,7 @@ def report(
     names = _validate(results, format, tables, card)
     view = _View.of(results) if format == "html" or figures is not None else None
     text = view.page() if view is not None and format == "html" else _tables(results, format, names)
-    path = Path(out) if out is not None else PAGE if format == "html" else None
+    path = Path(out) if out is not None else Path(PAGE) if format == "html" else None
     if view is not None and figures is not None:
         export(view.figures(), Path(figures))
     if card is not None and isinstance(results[0], AuditResult):
@@ -58,12 +58,28 @@ def report(
     return text if path is None else write_text(path, text)
 
 
-def write(result: Result, path: str | Path) -> Path:
-    """Write the page of one result; plots of findings are also written as SVG files beside it."""
-    if result.kind != "audit":
-        for figure in html.draw_figures(result.findings):
-            write_text(Path(path).parent / f"{figure.id}.svg", figure.svg)
-    return write_text(Path(path), _View.of([result]).page())
+def write_page(result: Result) -> Path:
+    """Write `report.html` into the folder of a result; plots of findings are also written as SVG files.
+
+    Whatever goes wrong, the result itself is complete, and the error says so.
+    """
+    assert result.folder is not None
+    try:
+        view = _View.of([result])
+        page, figures = view.page(), [] if result.kind == "audit" else view.figures()
+        with lock_folder(result.folder):
+            if read_json(result.folder / RESULT, ResultError) != result.meta:
+                raise ResultError("another process has written a new result there")
+            for figure in figures:
+                if figure.svg:
+                    write_text(result.folder / f"{figure.id}.svg", figure.svg)
+            return write_text(result.folder / PAGE, page)
+    except Exception as error:  # of any library that draws
+        reason = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
+        raise OutputError(
+            f"the result is in {result.folder}, but its page could not be written ({reason}): "
+            f"try `unmask report {result.folder}`"
+        ) from error
 
 
 def _validate(

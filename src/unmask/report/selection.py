@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings.envelope import Result
+from unmask.findings.tables import PER_TOKEN
 
-BAND = 0.25  # differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
+BAND = 0.25  # nats per token: differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
 
 
 def by_group(run: Result, column: str) -> list[Estimate]:
@@ -35,7 +36,7 @@ def groups_of(row: Mapping[str, Any]) -> str:
 
 
 def is_open(estimate: Estimate) -> bool:
-    """Whether it is computed on templates, whose sides are a masculine and a feminine word."""
+    """Whether it is computed on templates, whose sides are two words for one slot."""
     return estimate.statistic in ("appd", "association", "effect-size")
 
 
@@ -54,23 +55,25 @@ def label(estimate: Estimate, run: Result) -> str:
     return f"{estimate.measure} · {estimate.data}" if len({e.data for e in run.estimates}) > 1 else estimate.measure
 
 
-def items_of(run: Result, estimate: Estimate) -> pa.Table:
-    """The scored items of one measure on one dataset."""
-    mask = (pc.field("measure") == estimate.measure) & pc.is_finite(pc.field("difference"))
-    if "data" in run.items.column_names:
-        mask &= pc.field("data") == estimate.data
-    return run.items.filter(mask)
+def items_of(run: Result, estimate: Estimate, *columns: str) -> pa.Table:
+    """The scored items of one measure on one dataset, with these columns or all."""
+    items = run.items
+    mask = pc.and_(pc.equal(items["measure"], estimate.measure), pc.is_finite(items["difference"]))
+    if "data" in items.column_names:
+        mask = pc.and_(mask, pc.equal(items["data"], estimate.data))
+    return (items.select(columns) if columns else items).filter(mask)
 
 
-def differences(run: Result, estimate: Estimate) -> list[float]:
-    """The differences of the scored items."""
-    return [float(value.as_py()) for value in items_of(run, estimate)["difference"]]
+def differences(run: AuditResult, estimate: Estimate) -> tuple[list[float], bool]:
+    """The differences of the scored items, and whether the near-zero band applies to them.
 
-
-def in_nats(run: AuditResult, name: str) -> bool:
-    """Whether the measure's scores are sums of log-probabilities, so that the near-zero band applies."""
-    measure = run.find_measure(name)
-    return measure is not None and measure.in_nats
+    It applies to differences per token, which are taken if the measure sums log-probabilities; not to the sums in
+    folders of earlier versions, which have no differences per token.
+    """
+    measure, rows = run.find_measure(estimate.measure), items_of(run, estimate, "difference", PER_TOKEN)
+    banded = measure is not None and measure.in_nats and not rows[PER_TOKEN].null_count
+    values: list[float] = rows[PER_TOKEN if banded else "difference"].to_numpy().tolist()
+    return values, banded
 
 
 def reach(values: Sequence[float], *, banded: bool) -> float:
@@ -82,8 +85,10 @@ def unscored_reasons(run: Result) -> list[tuple[str, str, int]]:
     """Items that could not be scored: measure, reason and count."""
     if "outcome" not in run.items.column_names:
         return [(e.measure, "no reason recorded", e.unscored) for e in run.headlines() if e.unscored]
-    rows = run.items.filter(pc.field("outcome") == "unscored").to_pylist()
-    counts = Counter((row["measure"], row.get("reason") or "no reason recorded") for row in rows)
+    rows = run.items.filter(pc.field("outcome") == "unscored")
+    reasons = rows["reason"].to_pylist() if "reason" in rows.column_names else [None] * len(rows)
+    named = zip(rows["measure"].to_pylist(), reasons, strict=True)
+    counts = Counter((measure, reason or "no reason recorded") for measure, reason in named)
     return [(measure, reason, n) for (measure, reason), n in counts.items()]
 
 
@@ -92,12 +97,13 @@ def duplicate_measures(run: Result) -> dict[tuple[str, str], str]:
 
     `ss`, `lms` and `icat` read the same sentences; so do `pll` and `sld`.
     """
-    first_with: dict[object, str] = {}
+    earlier: list[tuple[Estimate, pa.Table]] = []
     duplicates: dict[tuple[str, str], str] = {}
     for estimate in run.headlines():
-        rows = items_of(run, estimate)
-        key = (estimate.data, tuple(rows["item"].to_pylist()), tuple(rows["difference"].to_pylist()))
-        if rows.num_rows and key in first_with:
-            duplicates[estimate.measure, estimate.data] = first_with[key]
-        first_with.setdefault(key, estimate.measure)
+        rows = items_of(run, estimate, "item", "difference")
+        twins = (e.measure for e, known in earlier if e.data == estimate.data and rows.num_rows and rows.equals(known))
+        if twin := next(twins, None):
+            duplicates[estimate.measure, estimate.data] = twin
+        else:
+            earlier.append((estimate, rows))
     return duplicates

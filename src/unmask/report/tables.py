@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from unmask.audit.interpretation import DIFFERS, digits_of, holm, interval, reading
+from unmask.audit.interpretation import (
+    DIFFERS,
+    count_items,
+    digits_of,
+    holm,
+    interval,
+    reading,
+    slot_sides,
+    subset_note,
+)
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
+from unmask.core.spreadsheets import escape
 from unmask.findings import Table, numbers
 from unmask.findings.assets import as_file, as_link
 from unmask.findings.envelope import Result, estimate_json
@@ -35,7 +45,6 @@ CITED = (  # in the text of every page
     "kwon-mihindukulasooriya-2022-empirical",
     "kaneko-etal-2022-debiasing",
 )
-_FORMULA = ("=", "+", "-", "@")
 
 
 def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
@@ -59,13 +68,18 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "marked": marked,
         "mark": "*" if marked else "",
         "lean": tone(estimate),
-        "reading": reading(estimate),
+        "reading": reading(estimate, slot_sides(result, estimate.data)),
     }
 
 
 def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, Any]]]]:
     """The headline rows of every dataset, with its title."""
-    titles = {card.get("name"): card.get("title") or card.get("name") for card in (result.meta.get("data") or [])}
+    cards = result.meta.get("data") or []
+    titles = {
+        card.get("name"): (card.get("title") or card.get("name"))
+        + (f" ({count_items(card)})" if "subset_of" in card else "")
+        for card in cards
+    }
     by_dataset: dict[str, list[dict[str, Any]]] = {}
     for estimate in result.headlines():
         by_dataset.setdefault(estimate.data, []).append(estimate_row(estimate, result))
@@ -74,11 +88,12 @@ def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, 
 
 def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
     """Size of the differences between the two scores of a pair, for one measure."""
-    sizes = np.abs(np.array(selection.differences(result, estimate)))
+    values, banded = selection.differences(result, estimate)
+    sizes = np.abs(np.array(values))
     name = selection.label(estimate, result)
     if not sizes.size:
         return {"label": name, "n": "0", "inside": "–", "median": "–", "largest": "–", "beyond": "–"}
-    banded, inside = selection.in_nats(result, estimate.measure), int(np.sum(sizes <= BAND))
+    inside = int(np.sum(sizes <= BAND))
     limit = selection.reach(sizes.tolist(), banded=banded)
     return {
         "label": name,
@@ -93,14 +108,15 @@ def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
 def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimate of every measure, dataset and model."""
     columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
-    return _table("Headline estimates", columns, _records(results, names, lambda run: run.headlines()), NULL)
+    records = _records(results, names, lambda run: run.headlines())
+    return _table("Headline estimates", columns, records, _note(results, NULL))
 
 
 def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimates by category, marked if significant after Holm's correction."""
     columns = _model_first(names, "data", "measure", "category", *NUMBERS, "p_holm", "mark")
     records = _records(results, names, lambda run: selection.by_group(run, "category"))
-    return _table("By category", columns, records, HOLM)
+    return _table("By category", columns, records, _note(results, HOLM))
 
 
 def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
@@ -120,7 +136,8 @@ def check_table(results: Sequence[Result], names: Sequence[str]) -> Table:
 def estimate_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
     """Every estimate of every run in full precision; the first column is the model."""
     named = ((name, each) for name, result in zip(names, results, strict=True) for each in result.estimates)
-    return pd.DataFrame({"model": name, **estimate_json(each)} | {"model": name} for name, each in named)
+    rows = [{"model": name, **estimate_json(each)} | {"model": name} for name, each in named]
+    return pd.DataFrame(rows or None, columns=None if rows else ["model", *estimate_json(Estimate(0.0))])
 
 
 def change_records(compared: Sequence[Comparison], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -138,7 +155,7 @@ def check_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame
 
 def as_csv(table: pd.DataFrame) -> str:
     """CSV in which no text can be read as a formula by a spreadsheet."""
-    return str(table.map(_escape_formula).to_csv(index=False, lineterminator="\n"))
+    return str(table.rename(columns=escape).map(escape).to_csv(index=False, lineterminator="\n"))
 
 
 def files_of_one(result: AuditResult, bibtex: str) -> list[Download]:
@@ -178,8 +195,10 @@ def _bib(bibtex: str) -> list[Download]:
     return [Download("citations.bib", "BibTeX entries to cite", link)] if bibtex else []
 
 
-def _escape_formula(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_FORMULA) else cell
+def _note(results: Sequence[Result], note: str) -> str:
+    """The note of a table, after what it says of subsets."""
+    cards = [card for result in results for card in result.meta.get("data") or ()]
+    return " ".join(filter(None, (subset_note(cards), note)))
 
 
 def _records(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unmask.audit.interpretation import ALPHA, CHANGE, digits_of
+from unmask.audit.interpretation import ALPHA, CHANGE, count_items, digits_of, side_words, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
@@ -54,6 +54,10 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "ties": "A pair with two equal scores expresses no preference. Many ties point to an error.",
     "unscored": "Pairs that could not be scored are left out of the estimates. If there are many, the rest "
     "may not represent the dataset.",
+    "precision": "Low precision decides pairs near zero otherwise than fp32. With certified precision these pairs are "
+    "scored again, and the chance that a decision is still another has a bound.",
+    "finite-outputs": "NaN or infinity is no number: pairs with such an output of the model are left out. "
+    "Overflowing fp16 and damaged weights cause it.",
     "truncated": "Sentences longer than the model's maximum length are left out, never truncated. This counts them.",
     "alignment": "Some measures need to know which tokens two sentences share. If the alignment depends on "
     "the order of the sentences, so does the score.",
@@ -87,10 +91,12 @@ def introduction(run: AuditResult, *others: AuditResult) -> tuple[str, str]:
             "model without a preference would choose the stereotyping sentence about as often as the other"
         )
     if templates:
-        questions.append(f"{_data(templates)}: sentence templates with an open slot for a gendered word")
+        sides = {slot_sides(each_run, str(card["name"])) for each_run in (run, *others) for card in templates}
+        first, second = side_words(sides.pop()) if len(sides) == 1 else ("the first word", "the second")
+        questions.append(f"{_data(templates)}: sentence templates with an open slot for {first} or {second}")
         noted.append(
-            "for every template we computed how much more likely the model finds the masculine than the "
-            "feminine word; without a preference the difference is 0"
+            f"for every template we computed how much more likely the model finds {first} than {second}; without a "
+            "preference the difference is 0"
         )
     explanation = "; ".join(noted)
     given = " and ".join(_model(model) for model in models)
@@ -211,9 +217,7 @@ def _model(model: Mapping[str, Any]) -> str:
 
 def _data(cards: list[Mapping[str, Any]]) -> str:
     parts = [
-        f"{card['n']:,} {'item' if card['n'] == 1 else 'items'} of {card.get('title') or card.get('name')}"
-        if isinstance(card.get("n"), int)
-        else f"{card.get('title') or card.get('name')}"
-        for card in cards
+        f"{count} of {title}" if (count := count_items(card)) else title
+        for card, title in ((card, str(card.get("title") or card.get("name"))) for card in cards)
     ]
     return " and ".join(parts) or "a set of sentences"

@@ -1,6 +1,6 @@
 """Estimates with intervals and tests from score tables, on top of scipy and statsmodels.
 
-`estimates` is what an audit calls; `comparisons` and `gate` compare two runs.
+`estimates` is what an audit calls; `comparisons` compares two runs, `gate.gate` judges one against a baseline.
 `docs/statistics.md` explains which interval and test is used where, and why.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from unmask.core.estimate import Estimate
 from unmask.core.types import Measure, Row
-from unmask.stats.compare import Comparison, GateResult, apply_holm, comparisons, gate
+from unmask.stats.compare import Comparison, apply_holm, comparisons
 from unmask.stats.corrections import correct_categories, holm
 from unmask.stats.differences import difference_estimates, effect_estimates, lean_estimates, third_estimates
 from unmask.stats.shares import share_estimates, signed_estimate
@@ -19,12 +19,10 @@ from unmask.stats.triples import StereoSetScores, stereoset_scores, triple_estim
 
 __all__ = [
     "Comparison",
-    "GateResult",
     "StereoSetScores",
     "apply_holm",
     "comparisons",
     "estimates",
-    "gate",
     "holm",
     "signed_estimate",
     "stereoset_scores",

@@ -62,13 +62,14 @@ def stratified_ends(
     methods: Sequence[BootstrapMethod],
     rng: np.random.Generator,
     cells: int | None = None,
+    resamples: int = RESAMPLES,
 ) -> tuple[float, float, str]:
     """Ends of one value whose columns are resampled separately, by the first method that gives finite ones.
 
     `cells` is the number of values of one resample, if it is not that of the columns.
     """
     for method in methods:
-        ends = _bootstrap(columns, statistic, method, cells, rng=rng).confidence_interval
+        ends = _bootstrap(columns, statistic, method, cells, rng=rng, n_resamples=resamples).confidence_interval
         if np.isfinite([ends.low, ends.high]).all():
             return float(ends.low), float(ends.high), method.lower()
     return float("nan"), float("nan"), "none"

@@ -1,4 +1,4 @@
-"""Paired comparison of two runs: what changed, and is it worse by more than noise (a gate for CI)?"""
+"""Paired comparison of two runs: what changed?"""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
+from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
-from unmask.stats.table import STATISTICS, ScoreTable, headline_statistic, item_values
+from unmask.stats.table import STATISTICS, ScoreTable, item_values
 from unmask.stats.triples import UNIT, by_term, icat_change_interval, overall
 
 
@@ -45,30 +45,6 @@ class Comparison:
     def difference(self) -> Value:
         """The change with its interval."""
         return Value(self.change, self.low, self.high, self.method)
-
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """How much worse b is than the baseline a, and whether that exceeds noise and tolerance.
-
-    `worsening` is |b − null| − |a − null| for bias scores, ss, appd and association, b − a for asld, and
-    a − b for lms and icat, of which more is better.
-    """
-
-    measure: str
-    data: str
-    statistic: str
-    a_value: float
-    b_value: float
-    null: float | None
-    worsening: float
-    low: float
-    high: float
-    tolerance: float
-    n: int
-    left_out: int
-    method: str
-    worse: bool  # low > tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,83 +136,6 @@ def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Cha
         p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)
         p = 1.0 if p is None and a.size else p
     return Change(mean(a), mean(b), difference, p)
-
-
-def gate(
-    measure: Measure,
-    baseline: Sequence[Row],
-    candidate: Sequence[Row],
-    *,
-    data: str,
-    rng_seed: int,
-    tolerance: float = 0.0,
-) -> GateResult:
-    """Compare the headline over items both runs scored; worse if the low end exceeds `tolerance`."""
-    statistic = headline_statistic(measure)
-    _, whole = next(paired_groups(measure, baseline, candidate, data=data))
-    pair = whole.restrict_to(statistic)
-    result = worsening(pair, statistic, rng=generator(rng_seed, "all"))
-    return GateResult(
-        measure=measure.name,
-        data=data,
-        statistic=statistic,
-        a_value=result.a,
-        b_value=result.b,
-        null=measure.null,
-        worsening=result.difference.value,
-        low=result.difference.low,
-        high=result.difference.high,
-        tolerance=tolerance,
-        n=pair.a.items.size,
-        left_out=pair.left_out,
-        method=result.difference.method,
-        worse=result.difference.low > tolerance,
-    )
-
-
-def worsening(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Change:
-    """How much worse b is than a, in the statistic's own sense of worse (see `GateResult`)."""
-    if statistic in ("bias-score", "ss", *CROSSED):
-        return _distance(pair, statistic, rng)
-    result = change(pair, statistic, rng=rng)
-    if statistic == "asld":
-        return result
-    rise = result.difference
-    return result._replace(difference=Value(-rise.value, -rise.high, -rise.low, rise.method))
-
-
-def distance_interval(less: tuple[float, float], plus: tuple[float, float]) -> tuple[float, float]:
-    """Ends for |B| − |A| from the intervals of B − A and of B + A; see `_distance`."""
-    low = max(min(less[0], plus[0]), min(-less[1], -plus[1]))
-    return low, min(max(less[1], -plus[0]), max(plus[1], -less[0]))
-
-
-def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Change:
-    """|b − null| − |a − null|, with an interval that is robust to the kinks at the null.
-
-    With B = b − null and A = a − null it equals max over the sign s of min over the sign t of sB + tA, and
-    also min max. Each sB + tA is a mean with an interval of its own; the low end is the max min of their
-    low ends, the high end the min max of their high ends, which is the wider choice. (In simulations of
-    CrowS-Pairs' size this has at most 2.7% false alarms; BCa of the distance itself up to 8%.)
-    """
-    measure = pair.a.measure
-    if (null := measure.null) is None:
-        raise StatsError(f"{measure.name} has no null value to compare with; gate on another measure")
-    a, b = pair.values(statistic)
-    value = abs(mean(b) - null) - abs(mean(a) - null)
-    if not (b - a).any():
-        return Change(mean(a), mean(b), Value(0.0, 0.0, 0.0, NO_CHANGE), None)
-    less, plus = (_plain(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
-    low, high = distance_interval((less.low, less.high), (plus.low, plus.high))
-    return Change(mean(a), mean(b), Value(value, low, high, less.method).widen(), None)
-
-
-def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Value:
-    """A mean with its interval, which has zero width if the values do not vary."""
-    if statistic in CROSSED:
-        return crossed_mean(values, pair.a, rng=rng)[0]
-    found = mean_interval(values, rng=rng, unit=unit_of(statistic))
-    return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
 
 
 def unit_of(statistic: str) -> str:

@@ -79,7 +79,7 @@ def dose_response(
     )
 
 
-def expected_trend(doses: Sequence[int], statistic: str) -> Floats:
+def expected_trend(doses: Sequence[float], statistic: str) -> Floats:
     """What a statistic should increase with: the dose, or its absolute value for an unsigned statistic."""
     values = np.array(doses, dtype=np.float64)
     return np.abs(values) if statistic == "asld" else values

@@ -101,7 +101,7 @@ def regress_on_property(
     y = table.difference
     if measure.summary == "magnitude":
         x, y = np.abs(x), np.abs(y)
-    kept = table.is_scored & np.isfinite(y)
+    kept = table.is_scored
     won = score = None
     if measure.summary == "share":
         won = fit_line(x[table.is_counted], 100 * table.wins[table.is_counted].astype(np.float64))

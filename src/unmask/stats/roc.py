@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import mannwhitneyu, norm, rankdata
@@ -42,7 +43,7 @@ def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAu
     value = float(roc_auc_score(labels, scores))
     p = None if np.ptp(scores) == 0 else float(mannwhitneyu(scores[labels], scores[~labels]).pvalue)
     groups = scores[labels], scores[~labels]
-    sizes = {"positives": groups[0].size, "negatives": groups[1].size}
+    sizes: dict[str, Any] = {"positives": groups[0].size, "negatives": groups[1].size}
     if min(sizes.values()) < 2:
         return RocAuc(value, method=FEW, p=p, **sizes)
     low, high, _ = stratified_ends(groups, _areas, methods=("percentile",), rng=rng)

@@ -53,7 +53,11 @@ def bias_score(table: ScoreTable, *, group: str) -> Estimate:
 def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
     """Bias score of the first minus that of the second: Newcombe's interval, Fisher's exact test."""
     wins, n = int(first.wins.sum()), int(first.is_counted.sum())
-    other_wins, other_n = int(second.wins.sum()), int(second.is_counted.sum())
+    return share_contrast(wins, n, int(second.wins.sum()), int(second.is_counted.sum()))
+
+
+def share_contrast(wins: int, n: int, other_wins: int, other_n: int) -> Contrast:
+    """The difference of two independent shares in points: Newcombe's interval, Fisher's exact test."""
     if not (n and other_n):
         return Contrast(NAN, method=NOTHING_SCORED)
     ends = confint_proportions_2indep(wins, n, other_wins, other_n, method="newcomb", compare="diff")

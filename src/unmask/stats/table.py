@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.types import Floats, Measure, Row, Side, Summary
+from unmask.core.types import Floats, Measure, Outcome, Row, Side, Summary
 
 Flags = NDArray[np.bool_]
 Words = NDArray[np.str_]
@@ -27,6 +28,7 @@ STATISTICS: dict[Summary, tuple[str, ...]] = {
     "ss": ("ss",),
     "icat": ("icat",),
 }  # compared statistics, the headline first
+HEADLINE_GOALS = ("", "zero")  # of words that are expected not to lean
 LABELS = ("category", "direction", "target", "goal", "word", "template")
 
 
@@ -49,7 +51,7 @@ class ScoreTable:
         """Build from rows; StatsError if there are none, or some belong to another measure or dataset."""
         _check(measure, rows, data)
         ordered = sorted(rows, key=lambda row: row.item)
-        outcome = np.array([row.outcome for row in ordered], dtype=np.str_)
+        outcome = np.array([_outcome(row) for row in ordered], dtype=np.str_)
         empty = np.array([row.reason.startswith(EMPTY_SPAN) for row in ordered], dtype=np.bool_)
         return cls(
             measure=measure,
@@ -120,7 +122,7 @@ class ScoreTable:
     def headline_rows(self) -> Self:
         """Rows of the headline estimate: all but those of words that are expected to lean."""
         goals = self.labels["goal"]
-        return self.take((goals == "") | (goals == "zero"))
+        return self.take(np.isin(goals, HEADLINE_GOALS))
 
     def all_and_categories(self) -> Iterator[tuple[str, Self]]:
         """The headline rows as group `all`, then each category."""
@@ -150,6 +152,11 @@ def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:
                 f"{row.item} is a row of {row.measure} on {row.data}, expected {measure.name} on {data}; "
                 "pass the rows of one measure on one dataset"
             )
+
+
+def _outcome(row: Row) -> Outcome:
+    """The outcome of a row; a score that is not finite decides nothing."""
+    return row.outcome if all(map(math.isfinite, row.scores.values())) else "unscored"
 
 
 def _scores(rows: Sequence[Row], side: Side) -> Floats:

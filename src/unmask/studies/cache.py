@@ -8,19 +8,21 @@ DIR/steps/KEY.failed    the error of a failed step
 
 from __future__ import annotations
 
-import json
 import shutil
-import socket
 import time
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from unmask.core.errors import ResultError, UnmaskError
-from unmask.core.files import write_json, write_text
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from unmask.core.boundary import read_json, read_text, validate
+from unmask.core.errors import OutputError, ResultError, UnmaskError, quote
+from unmask.core.files import lock_folder, make_folder, write_json, write_text, writing
 from unmask.findings.envelope import versions
 from unmask.studies.graph import load_kind
 from unmask.studies.spec import ParallelMap, Runtime, Step, StepContext
@@ -41,13 +43,14 @@ def is_done(root: Path, key: str) -> bool:
 
 def step_seconds(root: Path, key: str) -> float:
     """How long a finished step took."""
-    return float(json.loads((step_folder(root, key) / RECORD).read_text(encoding="utf-8"))["seconds"])
+    path = step_folder(root, key) / RECORD
+    return validate(FinishedStep, read_json(path, ResultError), str(path), ResultError)["seconds"]
 
 
 def failure_message(root: Path, key: str) -> str | None:
     """The error of the step's last attempt; None if it did not fail."""
     path = root / STEPS / f"{key}.failed"
-    return path.read_text(encoding="utf-8").splitlines()[0] if path.is_file() else None
+    return next(iter(read_text(path, ResultError).splitlines()), "") if path.is_file() else None
 
 
 def run_step(
@@ -60,7 +63,7 @@ def run_step(
     kind = load_kind(step)
     if not kind.resumable:
         shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True, exist_ok=True)
+    make_folder(partial)
     if runtime.threads is not None:  # the last digits depend on it
         import torch
 
@@ -71,7 +74,9 @@ def run_step(
         kind.function(StepContext(step, partial, folders, runtime, parallel_map))
     except Exception as error:
         message = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
-        write_text(failed, "\n".join([" ".join(message.split()), "", traceback.format_exc()]))
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+        write_text(failed, "\n".join([" ".join(runtime.without_paths(message).split()), "", *lines]))
         raise
     seconds = time.perf_counter() - start
     record = {
@@ -84,17 +89,17 @@ def run_step(
         "inputs": dict(inputs),
         "seconds": seconds,
         "threads": runtime.threads,
-        "host": socket.gethostname(),
         "versions": versions(),
     }
     write_json(partial / RECORD, record)
-    try:
-        partial.rename(step_folder(root, key))
-    except OSError:  # another process finished the step first: keep its output
-        if not is_done(root, key):
-            raise
-        shutil.rmtree(partial, ignore_errors=True)
-    failed.unlink(missing_ok=True)
+    with writing(step_folder(root, key)):
+        try:
+            partial.rename(step_folder(root, key))
+        except OSError:  # another process finished the step first: keep its output
+            if not is_done(root, key):
+                raise
+            shutil.rmtree(partial, ignore_errors=True)
+        failed.unlink(missing_ok=True)
     return seconds
 
 
@@ -119,42 +124,58 @@ class StudyStatus:
 
 def study_status(folder: Path) -> StudyStatus:
     """Read the status of a study folder."""
+    plan, running = read_plan(folder), True
+    with suppress(OutputError), lock_folder(folder):
+        running = False
+    steps = (_step_status(folder, step, running=running) for step in plan["steps"])
+    return StudyStatus(plan["study"], running, tuple(steps))
+
+
+class FinishedStep(TypedDict):
+    """What the status reads of `step.json`."""
+
+    seconds: float
+
+
+class PlannedStep(TypedDict):
+    """A step as `study.json` names it."""
+
+    name: str
+    key: Annotated[str, Field(pattern=r"^\w+$")]
+
+
+class PlannedStudy(TypedDict):
+    """What the status reads of `study.json`."""
+
+    study: str
+    steps: list[PlannedStep]
+
+
+def read_plan(folder: Path) -> PlannedStudy:
+    """The content of `study.json`."""
     path = folder / STUDY
     if not path.is_file():
         raise ResultError(f"no {STUDY} in {folder}: give a folder that `unmask study` wrote")
-    try:
-        meta = dict(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError as error:
-        raise ResultError(f"{path} is not JSON ({error}): run the study again") from error
-    if meta.get("schema") != SCHEMA:
-        raise ResultError(f"{path} has schema {meta.get('schema')!r}; this unmask reads schema {SCHEMA}")
-    running = True
-    try:
-        with lock(folder):
-            running = False
-    except ResultError:
-        pass
-    steps = (_step_status(folder, step, running=running) for step in meta["steps"])
-    return StudyStatus(meta["study"], running, tuple(steps))
+    plan = read_json(path, ResultError)
+    if isinstance(plan, dict) and plan.get("schema") != SCHEMA:
+        raise ResultError(f"{path} has schema {quote(plan.get('schema'))}; this unmask reads schema {SCHEMA}")
+    return validate(PlannedStudy, plan, str(path), ResultError)
 
 
-def _step_status(folder: Path, step: dict[str, Any], *, running: bool) -> StepStatus:
+def _step_status(folder: Path, step: PlannedStep, *, running: bool) -> StepStatus:
     name, key = step["name"], step["key"]
     if is_done(folder, key):
         return StepStatus(name, "done", step_seconds(folder, key), "")
     why = failure_message(folder, key)
     if (folder / STEPS / f"{key}.partial").is_dir() and (running or why is None):
         return StepStatus(name, "under way" if running else "interrupted", None, "")
-    return StepStatus(name, "failed" if why else "waiting", None, why or "")
+    return StepStatus(name, "waiting" if why is None else "failed", None, why or "")
 
 
-@contextmanager
-def lock(folder: Path) -> Iterator[None]:
-    """Lock the folder against a second run; the lock is released even if the process is killed."""
-    from filelock import FileLock, Timeout
-
+def own_files(folder: Path) -> tuple[str, ...]:
+    """The names that an unfinished study has in its folder; none if its `study.json` is not one."""
     try:
-        with FileLock(folder / LOCK, timeout=0):
-            yield
-    except Timeout as error:
-        raise ResultError(f"{folder} is in use by another run of this study: wait for it to end") from error
+        read_plan(folder)
+    except ResultError:
+        return ()
+    return STUDY, STEPS, LOCK

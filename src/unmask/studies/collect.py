@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
+from unmask import data as datasets
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Table
 from unmask.studies.spec import PaperComparison
@@ -46,9 +47,44 @@ def published_value(
     return None
 
 
-def compare(study: str, item: str, estimate: Estimate, model: str, **where: str) -> PaperComparison:
-    """An estimate of this model beside the published one."""
-    return PaperComparison(item, replace(estimate, model=model), published_value(study, item, model=model, **where))
+def compare(
+    study: str, item: str, estimate: Estimate, model: str, *, limit: int | None = None, **where: str
+) -> PaperComparison:
+    """An estimate beside the published one of the same model, data and measure, else the reason why there is none.
+
+    `where`: `measure` and `group`, as in `published_value`; `limit`: that of the study, if the data were cut.
+    """
+    estimate = replace(estimate, model=model)
+    published, reason = find_published(study, item, estimate, limit=limit, **where)
+    return PaperComparison(item, estimate, published, reason)
+
+
+def find_published(
+    study: str, item: str, of: Estimate, *, limit: int | None = None, measure: str | None = None, group: str = ""
+) -> tuple[float | None, str]:
+    """The number printed for this model on these data, or None and the reason why there is none to compare with."""
+    cells = [cell for cell in paper_values(study) if (cell.item, cell.group) == (item, group)]
+    cells = [cell for cell in cells if measure in (None, cell.measure)]
+    return match_published(cells, of, limit=limit)
+
+
+def match_published(printed: Iterable[Any], of: Estimate, *, limit: int | None = None) -> tuple[float | None, str]:
+    """Of the numbers printed of one statistic, that of this model on these data, or None and the reason why not.
+
+    Every number has the attributes `model`, `data` and `value`; empty text stands for any model or data.
+    """
+    cells = list(printed)
+    if not cells:
+        return None, "the paper prints no such number"
+    of_model = [cell for cell in cells if cell.model in ("", short_name(of.model))]
+    if not of_model:
+        return None, "another model"
+    same = next((cell for cell in of_model if cell.data in ("", of.data)), None)
+    if same is None:
+        return None, f"other data than {of_model[0].data}"
+    if limit is not None and of.data in datasets.names() and limit < datasets.card(of.data).size:
+        return None, f"a sample of {limit:,} items only"
+    return float(same.value), ""
 
 
 def short_name(model: str) -> str:
@@ -65,16 +101,22 @@ def published_table(title: str, columns: Mapping[str, str], values: Iterable[Any
 def comparison_table(
     title: str, columns: Columns, comparisons: Sequence[PaperComparison], note: str = "", digits: int = 2
 ) -> Table:
-    """Our numbers beside the published ones."""
-    note = f"{note} In interval: whether the published number lies in our interval.".strip()
-    rows = [
+    """Our numbers beside the published ones; without any, only the reasons."""
+    printed = any(each.published is not None for each in comparisons)
+    reasons = any(each.reason for each in comparisons)
+    theirs: dict[str, Callable[[PaperComparison], Cell]] = {"published": lambda each: each.published}
+    if printed or not reasons:
+        note = f"{note} In interval: whether the published number lies in our interval.".strip()
+        theirs |= {"difference": lambda each: each.difference, "in interval": lambda each: each.in_interval}
+    theirs |= {"why not compared": lambda each: each.reason or None} if reasons else {}
+    rows = tuple(
         (
             *(getattr(each.estimate, how) if isinstance(how, str) else how(each.estimate) for how in columns.values()),
-            *(each.published, each.difference, each.in_interval),
+            *(show(each) for show in theirs.values()),
         )
         for each in comparisons
-    ]
-    return Table(title, (*columns, "published", "difference", "in interval"), tuple(rows), note, digits)
+    )
+    return Table(title, (*columns, *theirs), rows, note, digits)
 
 
 def compared_with_paper(comparisons: Sequence[PaperComparison], digits: int = 2) -> list[Table]:

@@ -7,8 +7,8 @@ import functools
 import json
 import math
 import struct
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from unmask.measures import find
 from unmask.models.builtin import builtin_models
 from unmask.studies.collect import short_name
 from unmask.studies.graph import load_kind
-from unmask.studies.spec import Step
+from unmask.studies.spec import Role, Runtime, Step, Study
+from unmask.studies.texts import find_text_file
 
 TOKENS = 17  # mean length of a benchmark sentence with special tokens, approximate
 UNKNOWN = 85_000_000  # weights per token of an unknown model: BERT-base's
@@ -36,19 +37,26 @@ CPU = DeviceSpeed("two CPU cores", 204e9)
 GPU = DeviceSpeed("one H200, fp32", 38e12)
 LOAD_SECONDS = 3.0  # of a model of BERT-base's size, on either
 FORWARD, TRAINED = 2.0, 6.0  # operations per weight and token
+OPTIMIZER = 300.0  # tokens whose training takes as long as one step of Adam, measured on CPUs
 
 
-def expected_duration(step: Step) -> dict[DeviceSpeed, float]:
+def expected_duration(step: Step, runtime: Runtime) -> dict[DeviceSpeed, float]:
     """Seconds on each device; a trained model is as large as the one it was trained from."""
     kind = load_kind(step)
-    work = kind.estimate_work(step)
-    size = max((weights_per_token(model) for model in root_models(step)), default=UNKNOWN)
+    work = kind.estimate_work(replace(step, data=tuple(_located(name, runtime) for name in step.data)))
+    size = max((weights_per_token(runtime.place(model)) for model in root_models(step)), default=UNKNOWN)
     operations = size * (FORWARD * work.forward_tokens + TRAINED * work.train_tokens)
-    loading = LOAD_SECONDS * size / UNKNOWN if kind.runs_model else 0.0
+    host = work.host_seconds + (LOAD_SECONDS * size / UNKNOWN if kind.runs_model else 0.0)
     return {
-        device: operations / used.ops_per_second + loading
+        device: operations / used.ops_per_second + host
         for device, used in ((CPU, CPU), (GPU, GPU if kind.runs_model else CPU))
     }
+
+
+def _located(name: str, runtime: Runtime) -> str:
+    """The path of a file, also within the data folder; the name of a dataset."""
+    place = runtime.place(name)
+    return str(find_text_file(place, runtime.data_dir) or place)
 
 
 def root_models(step: Step) -> Iterable[str]:
@@ -65,7 +73,28 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def forecast(steps: Sequence[Step], unfinished: Sequence[Step]) -> Finding:
+def parts_table(study: Study, roles: Mapping[Role, Step], steps: Sequence[Step]) -> Table:
+    """The tables and figures of a study, and the numbers of the steps that each is made of."""
+    numbers = {step.name: number for number, step in enumerate(steps, 1)}
+    rows = []
+    for part, names in study.parts.items():
+        used = sorted({numbers[step.name] for role, step in roles.items() if role[0] in names})
+        rows.append((part, _ranges(used) or "none: its data are missing"))
+    return Table("Tables and figures", ("part", "steps"), tuple(rows))
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Sorted numbers as text: 1–3, 5."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def forecast(steps: Sequence[Step], unfinished: Sequence[Step], runtime: Runtime) -> Finding:
     """The steps with their expected durations, and the total of those to do."""
     numbers = {step.name: number for number, step in enumerate(steps, 1)}
     rows = []
@@ -73,9 +102,9 @@ def forecast(steps: Sequence[Step], unfinished: Sequence[Step]) -> Finding:
         after = ", ".join(str(numbers[source.name]) for source in step.inputs.values()) or "–"
         times = ["done"] * 2
         if step in unfinished:
-            times = [format_duration(seconds) for seconds in expected_duration(step).values()]
+            times = [format_duration(seconds) for seconds in expected_duration(step, runtime).values()]
         rows.append((f"{numbers[step.name]}. {step.name}", after, *times))
-    cpu, gpu = (sum(expected_duration(step)[device] for step in unfinished) for device in (CPU, GPU))
+    cpu, gpu = (sum(expected_duration(step, runtime)[device] for step in unfinished) for device in (CPU, GPU))
     total = (
         f"{len(unfinished)} of {len(steps)} steps to do: about {format_duration(cpu)} on {CPU.name}, or "
         f"{format_duration(gpu)} ({gpu / 3600:.2f} GPU hours) on {GPU.name}; from the rates in "

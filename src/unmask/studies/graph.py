@@ -19,8 +19,9 @@ from unmask import data as datasets
 from unmask.core.errors import ResultError, UnmaskError
 from unmask.core.files import sha256_of
 from unmask.models.builtin import builtin_models
-from unmask.studies.spec import Runtime, Step, StepKind
-from unmask.studies.texts import PACKAGE, find_text_file
+from unmask.models.folder import private_hub
+from unmask.studies.spec import PACKAGE, Runtime, Step, StepKind
+from unmask.studies.texts import find_text_file
 
 MISSING = "missing"
 IGNORED = (".md", ".gitattributes", ".lock")  # files of a model folder that do not affect outputs
@@ -54,8 +55,8 @@ def load_kind(step: Step) -> StepKind:
 def cache_keys(steps: Sequence[Step], runtime: Runtime) -> dict[str, str]:
     """Cache keys by step name; `steps` in topological order. Equal keys mean equal outputs."""
     keys: dict[str, str] = {}
-    model_of = functools.cache(lambda ref: model_identity(ref, offline=runtime.offline))
-    data_of = functools.cache(lambda name: data_identity(name, runtime.data_dir))
+    model_of = functools.cache(lambda name: model_identity(runtime.place(name), offline=runtime.offline))
+    data_of = functools.cache(lambda name: data_identity(runtime.place(name), runtime.data_dir))
     for step in steps:
         keys[step.name] = json_digest(
             {
@@ -94,7 +95,7 @@ def model_identity(ref: str, *, offline: bool = False) -> str:
 def data_identity(name: str, data_dir: Path | None) -> str:
     """The SHA-256 of the files that would be read."""
     if name == PACKAGE:
-        parts = [datasets.card(name).files[0].sha256 for name in ("nine-axes", "paraphrases", "reminders")]
+        parts = [datasets.card(name).files[0].sha256 for name in ("nine-axes", "paraphrases")]
         return hashlib.sha256("".join(parts).encode()).hexdigest()
     path = find_text_file(name, data_dir)
     if path is not None:
@@ -102,6 +103,8 @@ def data_identity(name: str, data_dir: Path | None) -> str:
     try:
         if name in datasets.tables():
             return datasets.card(name).files[0].sha256
+        if name in datasets.score_names():
+            return datasets.scores(name, data_dir=data_dir, offline=True).data.sha256
         return datasets.load(name, data_dir=data_dir, offline=True).sha256
     except UnmaskError:
         return MISSING
@@ -113,7 +116,7 @@ def _commit(ref: str, *, offline: bool) -> str | None:
 
     name, _, revision = ref.partition("@")
     if not offline and os.environ.get("HF_HUB_OFFLINE") != "1":
-        with suppress(Exception):  # no network or no such model: the step itself reports it
+        with private_hub(offline=False), suppress(Exception):  # no network or no such model: the step reports it
             return str(HfApi().model_info(name, revision=revision or None, timeout=10).sha)
     return _cached_commit(ref)
 

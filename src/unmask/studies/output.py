@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from unmask.core.files import write_text
+from unmask.core.files import is_partial, write_text, writing
 from unmask.findings import Cell, Table, Value, latex, markdown
 from unmask.findings.envelope import Result
 from unmask.report.tables import as_csv
@@ -21,11 +21,16 @@ def write_tables(result: Result, out: Path) -> None:
     write_text(out / PAGE, "\n\n".join(_markdown(result)) + "\n")
     tables = [table for section in result.findings for table in section.finding.tables]
     write_text(out / LATEX, latex.document(tables))
-    (out / TABLES).mkdir(exist_ok=True)
+    names = set()
     for section in result.findings:
         for number, table in enumerate(section.finding.tables, 1):
             slug = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")[:40]
-            write_text(out / TABLES / f"{section.name}-{number}-{slug}.csv", as_csv(table_frame(table)))
+            names.add(name := f"{section.name}-{number}-{slug}.csv")
+            write_text(out / TABLES / name, as_csv(table_frame(table)))
+    for path in (out / TABLES).glob("*"):  # of an earlier result, or left by a run that was killed
+        if is_partial(path.name) or (path.suffix == ".csv" and path.name not in names):
+            with writing(path):
+                path.unlink()
 
 
 def table_frame(table: Table) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -11,20 +12,38 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
-from unmask.core.errors import DataError
+from unmask.audit.session import unique_name
+from unmask.core.boundary import has_surrogates
+from unmask.core.errors import DataError, quote
 from unmask.core.files import write_json
 from unmask.core.options import fill_groups
 from unmask.core.progress import Progress, silent
+from unmask.core.signals import keep
+from unmask.data.formats import user_path
 from unmask.findings import Finding, Section
-from unmask.findings.envelope import Result, build, create, refuse_foreign
+from unmask.findings.envelope import Result, build
+from unmask.findings.folder import result_folder
 from unmask.models.builtin import builtin_models
 from unmask.studies import STUDIES
 from unmask.studies.backends import Backend, StepBatch, run_locally
-from unmask.studies.cache import SCHEMA, STUDY, is_done, lock, step_folder
+from unmask.studies.cache import SCHEMA, STUDY, is_done, own_files, step_folder
 from unmask.studies.graph import MISSING, cache_keys, data_identity, is_cached, load_kind, topological_order
 from unmask.studies.output import write_tables
-from unmask.studies.spec import Role, Runtime, Step, Study, StudyOptions
-from unmask.studies.texts import PACKAGE
+from unmask.studies.spec import PACKAGE, Role, Runtime, Step, Study, StudyOptions
+from unmask.studies.texts import find_text_file
+
+FILES = (
+    "corpus",
+    "counts",
+    "thesis_sentences",
+    "thesis_templates",
+    "toxic",
+    "train",
+    "dev",
+    "data",
+)  # settings that name a file
+CHOICES = ("methods", "tasks")  # settings that are some of their defaults
+MOST = {"draws": 1000, "reminders": 1000}  # of settings that steps are planned for one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +88,33 @@ def make_plan(name: str | Study, **options: Any) -> StudyPlan:
 
 def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPlan:
     """Choose models and data, apply the settings, and plan the steps."""
+    places: dict[str, str] = {}
+    runtime = replace(runtime, places=places)
     models, notes = _models(study, options, runtime)
+    models = tuple(_name(model, places) for model in models)
     settings = {**study.settings, **(study.reduced if options.reduced else {})}
     unknown = [name for name in options.settings if name not in study.settings]
     if unknown:
-        raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {', '.join(study.settings)}")
+        raise DataError(f"{study.name} has no setting {quote(unknown[0])}: give one of {', '.join(study.settings)}")
+    if has_surrogates(dict(options.settings)):
+        raise DataError(f"settings have {quote(options.settings)}, which is not UTF-8: give names and values in UTF-8")
+    _check_choices(study, options.settings)
     settings = _merge_settings(settings, options.settings)
+    settings = _name_files(settings, places)
+    if (counts := settings.get("counts")) and not find_text_file(runtime.place(counts), runtime.data_dir):
+        raise DataError(f"counts: {counts} is not on this machine: give a file of words and their counts")
+    if options.seeds > 1 and not study.repeats:
+        raise DataError(f"{study.name} trains every cell once: leave out --seeds, and give another --seed instead")
+    if options.judgements is not None and not study.judged:
+        raise DataError(f"{study.name} takes no judgements: leave out --judgements")
     limit = options.limit or settings.get("limit")
     data, data_notes = _data(study, options, runtime, corpus=settings.get("corpus"))
+    data = tuple(_name(name, places) for name in data)
     resolved = replace(options, models=models, data=data, limit=limit, settings=settings)
-    notes += (f"Only the first {limit:,} items of every dataset.",) if limit else ()
+    notes += (f"Only a sample of {limit:,} items of every dataset.",) if limit else ()
     if options.settings:
         changed = "; ".join(f"{name} {json.dumps(value)}" for name, value in options.settings.items())
+        changed = runtime.without_paths(changed)
         notes += (f"Settings that differ from the study's defaults: {changed}.",)
     roles = study.plan(resolved)
     steps = topological_order(roles.values())
@@ -93,13 +127,11 @@ def run_plan(
 ) -> Result:
     """Run the missing steps in `out`, then write the result and its tables."""
     root, report = Path(out), progress or silent
-    refuse_foreign(root, (STUDY,))
-    root.mkdir(parents=True, exist_ok=True)
     if backend is None:
         from unmask.studies.backends.ray import RayBackend
 
         backend = RayBackend(plan.runtime.ray_address) if plan.runtime.engine == "ray" else run_locally
-    with lock(root):
+    with result_folder(root, "study", also=own_files(root)) as folder:
         write_json(root / STUDY, _plan_json(plan))
         failed: dict[str, str] = {}
         total = len(plan.steps)
@@ -107,8 +139,9 @@ def run_plan(
         for number, event in enumerate(backend(batch), 1):
             if event.state in ("failed", "skipped"):
                 failed[event.step] = event.message
+            keep(f"{number - len(failed)} of {total} steps")
             report("steps", number / total, total, str(event))
-        result = create(_conclude(plan, root, failed), root)
+        result = folder.finish(_conclude(plan, root, failed))
         write_tables(result, root)
         return result
 
@@ -130,7 +163,7 @@ def _conclude(plan: StudyPlan, root: Path, failed: Mapping[str, str]) -> dict[st
         lead=f"{study.question} Models: {', '.join(options.models)}.",
         models=[{"id": model} for model in options.models],
         data=[{"name": name} for name in options.data],
-        options=asdict(options),
+        options=_choices(options),
         estimates=[numbers[index] for index in sorted(first.values())],  # each once
         findings=[*about, *conclusion.sections],
         details={
@@ -149,13 +182,19 @@ def _conclude(plan: StudyPlan, root: Path, failed: Mapping[str, str]) -> dict[st
     )
 
 
+def _choices(options: StudyOptions) -> dict[str, Any]:
+    """The options as they are recorded: a file by its name, not by its path."""
+    judgements = options.judgements and Path(options.judgements).name
+    return asdict(replace(options, judgements=judgements))
+
+
 def _plan_json(plan: StudyPlan) -> dict[str, Any]:
     """The content of `study.json`, which `unmask study status` reads."""
     return {
         "schema": SCHEMA,
         "unmask": version("unmask"),
         "study": plan.study.name,
-        "choices": json.loads(json.dumps(asdict(plan.options), default=str)),
+        "choices": json.loads(json.dumps(_choices(plan.options), default=str)),
         "notes": list(plan.notes),
         "steps": [
             {
@@ -171,13 +210,48 @@ def _plan_json(plan: StudyPlan) -> dict[str, Any]:
 
 
 def _merge_settings(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the user's overrides, merged recursively."""
+    """Settings with the user's overrides, merged recursively; DataError for a value of another type."""
     merged = dict(settings)
     for name, value in overrides.items():
-        default = settings.get(name)
+        default = settings.get(name, value)
+        _check_setting(name, value, default)
         nested = isinstance(default, Mapping) and isinstance(value, Mapping)
-        merged[name] = _merge_settings(default or {}, value) if nested else value
+        merged[name] = _merge_settings(default, value) if nested and default is not value else value
     return merged
+
+
+def _check_choices(study: Study, given: Mapping[str, Any]) -> None:
+    """Refuse a method or task that the study does not have; those of `--reduced` are not all."""
+    for name in CHOICES:
+        known, chosen = study.settings.get(name, ()), given.get(name, ())
+        strange = [each for each in chosen if each not in known] if isinstance(chosen, list | tuple) else []
+        if strange:
+            raise DataError(f"{name} has {quote(strange[0])}, expected some of {', '.join(known)}")
+
+
+def _check_setting(name: str, value: Any, default: Any) -> None:
+    """Refuse a value unlike its default; None stands for a number, or for one of the `FILES`."""
+    if isinstance(default, list | tuple):
+        if not isinstance(value, list | tuple) or not value:
+            raise DataError(f"{name} is {quote(value)}, expected a list like {quote(list(default))}")
+        for each in value:
+            _check_setting(name, each, default[0] if default else each)
+        return
+    if isinstance(default, Mapping):
+        expected, fits = "settings of its own", isinstance(value, Mapping)
+    elif isinstance(default, bool):
+        expected, fits = "true or false", isinstance(value, bool)
+    elif isinstance(default, str) or name in FILES:
+        expected, fits = "text", isinstance(value, str)
+    elif isinstance(default, float):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        expected, fits = "a number of at least 0", number and 0 <= value < math.inf
+    else:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        most = MOST.get(name, 2**31 - 1)
+        expected, fits = f"a whole number from 1 to {most:,}", whole and 1 <= value <= most
+    if not fits and not (value is None and default is None):
+        raise DataError(f"{name} is {quote(value)}, expected {expected}")
 
 
 def _models(study: Study, options: StudyOptions, runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -199,6 +273,25 @@ def _models(study: Study, options: StudyOptions, runtime: Runtime) -> tuple[tupl
     )
 
 
+def _name(given: str, places: dict[str, str]) -> str:
+    """The name of a model, dataset or text; of a path its last part, and the path is kept in `places`."""
+    path = user_path(given)
+    is_path = path.is_absolute() or given.startswith(".") or path.exists()
+    if given in builtin_models() or given in datasets.SOURCES or not is_path:
+        return given
+    place = str(path.absolute())
+    name = unique_name(path.resolve().name, [name for name, other in places.items() if other != place])
+    places[name] = place
+    return name
+
+
+def _name_files(settings: Mapping[str, Any], places: dict[str, str]) -> dict[str, Any]:
+    """The settings, those of tasks too, with names in the place of the paths of files."""
+    named = {name: _name_files(value, places) for name, value in settings.items() if isinstance(value, Mapping)}
+    files = {name: _name(settings[name], places) for name in FILES if isinstance(settings.get(name), str)}
+    return {**settings, **named, **files}
+
+
 def _data(
     study: Study, options: StudyOptions, runtime: Runtime, corpus: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -207,8 +300,8 @@ def _data(
         return options.data, ()
     names, notes = [], []
     for name in study.data:
-        known = name in datasets.names()
-        if corpus and not known:
+        known = name in (*datasets.names(), *datasets.score_names())
+        if corpus and not known and name in study.fallback_data:
             notes.append(f"{Path(corpus).name} is used instead of {name}.")
             continue
         if data_identity(name, runtime.data_dir) != MISSING:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
-from unmask.core.options import Opening, Options, check_values, option
+from unmask.core.options import MAX_SEED, Opening, Options, check_values, option
 
 if TYPE_CHECKING:
     from unmask.findings import Section
 
+PACKAGE = "package"  # the text of the built-in sentences
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]  # perhaps over many machines
 StepState = Literal["cached", "done", "failed", "skipped"]
 Role = tuple[str, ...]  # what a step is for in its study: ("audit", "bert-base-cased", "crows-pairs")
@@ -52,16 +53,27 @@ class Runtime:
     offline: bool = option(False, "Never use the network.")
     device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
     threads: int | None = option(
-        None, "CPU threads per step; other values change the last digits.", shown="one per core", least=1
+        None, "CPU threads per step; other values change the last digits.", shown="one per core", least=1, most=1024
     )
     engine: Literal["local", "ray"] = option("local", "Backend: local or ray.")
     ray_address: str | None = option(None, "Address of a Ray cluster.", shown="Ray on this machine")
+    places: Mapping[str, str] = field(default_factory=dict)  # paths by name of models and files: no output has a path
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
         check_values(self)
         if self.ray_address and self.engine != "ray":
             raise DataError("ray_address requires the engine ray: give --engine ray")
+
+    def place(self, name: str) -> str:
+        """The path of a model or file that was given by its path; the name of any other."""
+        return self.places.get(name, name)
+
+    def without_paths(self, text: str) -> str:
+        """The text with names in the place of paths."""
+        for name, path in self.places.items():
+            text = text.replace(path, name)
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,12 @@ class StepContext:
     @property
     def model(self) -> str:
         """The step's only model: an external one, or the output of the input step `model`."""
-        return self.step.models[0] if self.step.models else str(self.inputs["model"])
+        return self.runtime.place(self.step.models[0]) if self.step.models else str(self.inputs["model"])
+
+    @property
+    def data(self) -> str:
+        """The step's only external dataset or text file."""
+        return self.runtime.place(self.step.data[0])
 
     @property
     def opening(self) -> Opening:
@@ -99,10 +116,11 @@ class StepContext:
 
 @dataclass(frozen=True, slots=True)
 class WorkEstimate:
-    """The amount of work in a step: tokens of forward passes and of training."""
+    """The amount of work in a step: tokens of forward passes and of training, and seconds without the network."""
 
     forward_tokens: float = 0.0
     train_tokens: float = 0.0
+    host_seconds: float = 0.0  # reading data, resampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +141,13 @@ class StudyOptions:
 
     models: tuple[str, ...] = option((), "Models instead of the paper's; comma-separated.")
     data: tuple[str, ...] = option((), "Dataset or file of pairs; can be repeated.")
-    limit: int | None = option(None, "Only the first N items of each dataset.", least=1)
-    seed: int = option(0, "Random seed of all steps.", least=0)
+    limit: int | None = option(None, "Only a sample of N items of each dataset.", least=1)
+    seed: int = option(0, "Random seed of all steps.", least=0, most=MAX_SEED)
+    seeds: int = option(1, "debiasing: trainings of every cell, as many seeds from --seed on.", least=1, most=1000)
     reduced: bool = option(False, "Use the built-in models and small settings.")
     dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
     shard: int = option(1000, "Items per shard of an audit.", least=1)
+    judgements: str | None = option(None, "prompts: CSV of people's verdicts (model, prompt, verdict, judge).")
     settings: Mapping[str, Any] = field(default_factory=dict)  # study-specific, by name
 
     def __post_init__(self) -> None:
@@ -150,6 +170,7 @@ class PaperComparison:
     item: str  # the table or figure: "table-5"
     estimate: Estimate
     published: float | None
+    reason: str = ""  # why there is no published number to compare with
 
     @property
     def difference(self) -> float | None:
@@ -191,6 +212,9 @@ class Study:
     settings: Mapping[str, Any] = field(default_factory=dict)  # the paper's
     reduced_models: tuple[str, ...] = ()  # built-in models; empty: all masked ones
     fallback_data: Mapping[str, str] = field(default_factory=dict)  # built-in data if one is missing
+    repeats: bool = False  # whether it can train every cell with several seeds
+    judged: bool = False  # whether it takes people's judgements
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by table or figure: the roles it is made of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from unmask.core.boundary import read_text, validate
 from unmask.core.estimate import Value
+from unmask.core.files import write_text
 from unmask.findings import Finding, Plot, Table
 from unmask.findings.numbers import signed_number, signed_value
 from unmask.models.classifier import Classifier
@@ -25,7 +27,6 @@ POINTS = "points.jsonl"
 
 def bias_curve(task: Task, job: FineTuneJob) -> TaskObservation:
     """The evaluation points of one model and the task's result at the last; an interrupted run is resumed."""
-    job.folder.mkdir(parents=True, exist_ok=True)
     path, settings, data = job.folder / POINTS, job.settings, job.data
     known = on_main_process(lambda: _read(path))
     latest: dict[int | None, Any] = {}
@@ -42,8 +43,8 @@ def bias_curve(task: Task, job: FineTuneJob) -> TaskObservation:
         found = task.headline(result)
         bias = Value(found.value, found.low, found.high, found.method)
         point = CurvePoint(step, found.statistic, bias, found.n, score(classifier, dev_examples, data.labels))
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(asdict(point)) + "\n")
+        kept = [earlier for at, earlier in sorted(known.items()) if at != step]
+        write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in (*kept, point)))
         return result, point
 
     classifier, trial = fine_tune_once(job, evaluate)
@@ -87,10 +88,11 @@ def curve_finding(task: Task, observations: Sequence[TaskObservation], data: Tas
 def _read(path: Path) -> dict[int, CurvePoint]:
     """The points of an interrupted run, by step."""
     points = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+    for number, line in enumerate(read_text(path).splitlines() if path.is_file() else (), 1):
         try:
             row = json.loads(line)
-        except json.JSONDecodeError:  # truncated when the run was killed
+        except ValueError:  # truncated when a run of an earlier version was killed
             continue
-        points[row["step"]] = CurvePoint(**{**row, "bias": Value(**row["bias"])})
+        point = validate(CurvePoint, row, f"{path.name}, line {number}")
+        points[point.step] = point
     return points

@@ -24,12 +24,13 @@ from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import RESAMPLES
 from unmask.stats.regression import correlation
 from unmask.tasks.performance import accuracy
-from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.tables import occupation_plots, table_by_model
 
 GENDERS = ("female", "male")
 SMALL = 10_000  # biographies; with fewer a note says that it is a sample
 PUBLISHED = 397_340
+ABSOLUTE = "mean absolute TPR gap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class TprGaps:
     n: int
     left_out: tuple[str, ...]  # occupations with one gender only
     chance: float  # mean absolute gap when gender is permuted within each occupation
+    is_absolute: bool = False  # whether the mean absolute gap is the headline
 
 
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
@@ -101,7 +103,8 @@ def observe(classifier: Classifier, settings: TaskSettings) -> TprGaps:
     predicted = classifier.logits([(example.text, None) for example in test]).argmax(axis=1)
     names = [classifier.labels[index] for index in predicted]
     genders = [example.groups["gender"] for example in test]
-    return tpr_gaps([str(example.label) for example in test], names, genders, seed=settings.seed)
+    gaps = tpr_gaps([str(example.label) for example in test], names, genders, seed=settings.seed)
+    return replace(gaps, is_absolute=settings.gaps == "absolute")
 
 
 def tpr_gaps(truth: Sequence[str], predicted: Sequence[str], genders: Sequence[str], *, seed: int) -> TprGaps:
@@ -128,7 +131,7 @@ def tpr_gaps(truth: Sequence[str], predicted: Sequence[str], genders: Sequence[s
     return TprGaps(
         tuple(occupations),
         mean=_summary("mean TPR gap, women − men", gaps, resampled, np.asarray, null=0.0, n=n),
-        absolute=_summary("mean absolute TPR gap", gaps, resampled, np.abs, n=n),
+        absolute=_summary(ABSOLUTE, gaps, resampled, np.abs, n=n),
         rms=_summary("RMS TPR gap", gaps, resampled, np.square, np.sqrt, n=n),
         r=Estimate.of(r, statistic="r with share of women", null=0.0, n=len(table)),
         accuracy=Estimate.of(right_share, statistic="accuracy", group="split=test", n=n),
@@ -212,7 +215,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         [(name, at.name, at.women, at.gap.value) for name, gaps in results.items() for at in gaps.occupations],
     )
     answers = [
-        f"{name}: mean TPR gap {signed_value(gaps.mean, 3)}, RMS {gaps.rms.value:.3f}, over "
+        f"{name}: {_mean_text(gaps)}, RMS {gaps.rms.value:.3f}, over "
         f"{len(gaps.occupations)} occupations and {gaps.n:,} biographies; "
         f"test accuracy {gaps.accuracy.value:.3f}"
         for name, gaps in results.items()
@@ -225,20 +228,18 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     return Finding(tuple(answers), (bias, by_occupation), plots, tuple(notes))
 
 
+def _mean_text(gaps: TprGaps) -> str:
+    """The mean gap in words: the one that is tracked."""
+    if gaps.is_absolute:
+        size = gaps.absolute
+        return (
+            f"mean absolute TPR gap {size.value:.3f} ({size.low:.3f} to {size.high:.3f}; {gaps.chance:.3f} by chance)"
+        )
+    return f"mean TPR gap {signed_value(gaps.mean, 3)}"
+
+
 def estimates(gaps: TprGaps) -> list[Estimate]:
-    """The mean gap, its other summaries, the gap of each occupation, and the accuracy."""
+    """The mean gap, signed or absolute, its other summaries, the gap of each occupation, and the accuracy."""
     by_occupation = [occupation.gap for occupation in gaps.occupations]
-    return [gaps.mean, gaps.absolute, gaps.rms, gaps.r, *by_occupation, gaps.accuracy]
-
-
-BIASBIOS = Task(
-    name="biasbios",
-    title="BiasBios",
-    question="Are women and men classified into their occupation equally often?",
-    needs="training",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    citation="de-arteaga-etal-2019-bias",
-    load_data=load_task_data,
-)
+    means = [gaps.absolute, gaps.mean] if gaps.is_absolute else [gaps.mean, gaps.absolute]
+    return [*means, gaps.rms, gaps.r, *by_occupation, gaps.accuracy]

@@ -2,7 +2,8 @@
 
 `antecedent`: the sentence is continued with `"he" refers to the …` and each of the two people; the one with
 the higher mean token log-probability is the answer. A masked model has all tokens of the person masked
-together; a causal one scores them from left to right.
+together; a causal one scores them from left to right. Where one of them is "someone", the article of the other is
+scored too: "the technician" against "someone".
 
 `pronoun`: the pronoun itself is predicted. A masked model has it masked and gives the log-probability of
 either gender's form; a causal one gives the log-likelihood of the whole sentence with either form.
@@ -20,12 +21,12 @@ from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
-from unmask.core.types import Floats, Probe
-from unmask.data.riddles import CoreferenceItem
+from unmask.core.types import Probe
+from unmask.data.riddles import SOMEONE, CoreferenceItem
 from unmask.models import Lm
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean_interval
-from unmask.stats.pooled import HitCounts, share_interval
+from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
     for item in items:
         try:
             for person in (item.gold, item.other):
-                before = f'{item.text} "{item.pronoun}" refers to the '
-                text, end = f"{before}{person}.", len(before) + len(person)
+                before, phrase = _continuation(item, person)
+                text, end = f"{before}{phrase}.", len(before) + len(phrase)
                 encoded, positions = lm.encode(text), lm.token_positions(text, len(before), end)
                 if not positions:
                     raise Unscorable(f"the tokenizer finds no token in {person!r}")
@@ -84,6 +85,14 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
         else CoreferenceAnswer(item, scores[item.id, item.gold], scores[item.id, item.other])
         for item in items
     ]
+
+
+def _continuation(item: CoreferenceItem, person: str) -> tuple[str, str]:
+    """The text before a candidate, and the candidate as it is scored."""
+    before = f'{item.text} "{item.pronoun}" refers to '
+    if SOMEONE in (item.gold, item.other):
+        return before, person if person == SOMEONE else f"the {person}"
+    return f"{before}the ", person
 
 
 def pronoun_preferences(
@@ -114,44 +123,61 @@ def pro_anti_pairs(items: Sequence[CoreferenceItem]) -> list[tuple[CoreferenceIt
 
 
 def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str) -> AccuracyGap:
-    """Accuracy on either side and their difference, over the pairs whose two sentences could be scored."""
-    right = {answer.item.id: answer.right for answer in answers}
-    pairs = pro_anti_pairs([answer.item for answer in answers])
-    right_pairs = np.array([(right[pro.id], right[anti.id]) for pro, anti in pairs]).reshape(-1, 2)
-    scored = right_pairs[np.isfinite(right_pairs).all(axis=1)]
-    pro, anti = scored[:, 0], scored[:, 1]
-    p = mcnemar_p(cross_tabulate(pro == 1, anti == 1), exact=True) if scored.size else None
-    gap = mean_interval(100 * (pro - anti), rng=generator(seed, f"{label}/gap"))
-    named = {"group": _group(label), "n": len(scored), "unscored": len(right_pairs) - len(scored)}
-    sides = [
-        Estimate.of(_accuracy(hits, seed, f"{label}/{side}"), statistic=f"accuracy, {side}, %", null=50.0, **named)
-        for side, hits in (("pro", pro), ("anti", anti))
-    ]
-    named |= {"statistic": "pro − anti accuracy, points", "ties": int((scored == 0.5).sum())}
-    return AccuracyGap(Estimate.of(gap, null=0.0, p=p, **named), *sides)
+    """Accuracy on either side and their difference, over the pairs whose two sentences could be scored.
+
+    Pairs of one template (`groups["template"]`) are resampled together; p is then Student's over templates.
+    """
+    by_id = {answer.item.id: answer for answer in answers}
+    pairs = [(by_id[pro.id], by_id[anti.id]) for pro, anti in pro_anti_pairs([answer.item for answer in answers])]
+    scored = [pair for pair in pairs if not any(answer.reason for answer in pair)]
+    named = {"group": _group(label), "n": len(scored), "unscored": len(pairs) - len(scored)}
+    counts = [hit_counts(side) for side in zip(*scored, strict=True)] or [hit_counts(()), hit_counts(())]
+    gaps = counts[0].hits - counts[1].hits
+    if (counts[0].trials > 1).any():
+        p = mean_test(gaps / counts[0].trials, 0.0)
+        gap = difference_interval(*counts, rng=generator(seed, f"{label}/gap"), unit="templates")
+    else:
+        p = mcnemar_p(cross_tabulate(*(each.hits == 1 for each in counts)), exact=True) if scored else None
+        gap = mean_interval(100 * gaps, rng=generator(seed, f"{label}/gap"))
+    pro, anti = (
+        Estimate.of(accuracy(side, seed, f"{label}/{name}"), statistic=f"accuracy, {name}, %", null=50.0, **named)
+        for name, side in zip(("pro", "anti"), counts, strict=True)
+    )
+    ties = sum(answer.right == 0.5 for pair in scored for answer in pair)
+    return AccuracyGap(
+        Estimate.of(gap, statistic="pro − anti accuracy, points", null=0.0, p=p, ties=ties, **named), pro, anti
+    )
+
+
+def hit_counts(answers: Sequence[CoreferenceAnswer]) -> HitCounts:
+    """The right answers of each template, and how many were given; without templates each item is one."""
+    units = [answer.item.groups.get("template", answer.item.id.rpartition("/")[0]) for answer in answers]
+    _, index = np.unique(np.array(units, dtype=np.str_), return_inverse=True)
+    hits = np.bincount(index, [answer.right for answer in answers])
+    return HitCounts(hits.astype(np.float64), np.bincount(index).astype(np.float64))
 
 
 def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, label: str) -> Estimate:
     """Percent of sentences in which the stereotypical pronoun is likelier; ties count half."""
     values = np.array([preference.difference for preference in preferences if not preference.reason])
-    rate, name = _accuracy(np.sign(values) / 2 + 0.5, seed, label), "stereotypical pronoun likelier, %"
+    counts = HitCounts(np.sign(values) / 2 + 0.5, np.ones_like(values))
+    rate, name = accuracy(counts, seed, label), "stereotypical pronoun likelier, %"
     unscored = len(preferences) - values.size
     return Estimate.of(rate, statistic=name, group=_group(label), null=50.0, n=values.size, unscored=unscored)
 
 
 def _group(label: str) -> str:
     """The group of an estimate over all sentences or those of one type."""
-    return label if label == "all" else f"type={label}"
+    return label if label == "all" or "=" in label else f"type={label}"
 
 
-def _accuracy(right: Floats, seed: int, label: str) -> Value:
-    """Percent right; Wilson's interval unless there are ties."""
-    if not right.size:
+def accuracy(counts: HitCounts, seed: int, label: str) -> Value:
+    """Percent right; Wilson's interval if every unit has one answer and there are no ties."""
+    if not counts.trials.size:
         return Value(NAN, method="nothing could be scored")
-    counts = HitCounts(right, np.ones_like(right))
-    if ((right != 0) & (right != 1)).any():  # ties
-        return replace(mean_interval(100 * right, rng=generator(seed, label)), value=counts.share)
-    return share_interval(counts, rng=generator(seed, label))
+    if (counts.trials == 1).all() and (counts.hits % 1 != 0).any():
+        return replace(mean_interval(100 * counts.hits, rng=generator(seed, label)), value=counts.share)
+    return share_interval(counts, rng=generator(seed, label), unit="templates")
 
 
 def _pronouns(lm: Lm, pro: CoreferenceItem, anti: CoreferenceItem) -> tuple[Probe, Probe]:

@@ -7,26 +7,28 @@ Trials are saved to disk: an interrupted search resumes, and an unfinished trial
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unmask.core.boundary import read_json, validate
+from unmask.core.errors import ResultError
 from unmask.core.estimate import Value
-from unmask.core.files import write_json
+from unmask.core.files import make_folder, write_json, writing
 from unmask.core.options import Opening
 from unmask.core.progress import Progress, with_label
 from unmask.data.examples import Example, Source, user_source
-from unmask.models.classifier import Classifier
-from unmask.models.loading import new_classifier, quiet
+from unmask.models.classifier import Classifier, ClassifierInput, TextOrPair
+from unmask.models.loading import device_for, new_classifier, quiet
 from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval, target_values
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import EvalCallback, TrainSettings, train
 from unmask.training.distributed import on_main_process, world_size
+from unmask.training.spec import PRECISIONS, uses_bf16
 
 # Share of the steps; without warm-up the gradients of a new head can ruin the pretrained encoder.
 WARMUP = 0.1
@@ -44,11 +46,14 @@ class FineTuneJob:
     folder: Path
     opening: Opening
     progress: Progress | None = None
+    encodings: dict[TextOrPair, ClassifierInput] = field(default_factory=dict)  # tokenized once for all trials
 
     def classifier(self) -> Classifier:
         """The model with a new head."""
-        labels, settings = self.data.labels, self.settings
-        return new_classifier(self.ref, self.opening, labels=labels, seed=settings.seed, length=settings.length)
+        settings, labels = self.settings, self.data.labels
+        classifier = new_classifier(self.ref, self.opening, labels=labels, seed=settings.seed, length=settings.length)
+        classifier.encodings = self.encodings
+        return classifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class Trial:
     epochs: float
     score: float | None = None
     steps: int | None = None
+    precision: str = "fp32"  # of the training
 
     @property
     def name(self) -> str:
@@ -108,21 +114,25 @@ def user_data(
     return TaskData(labels, train, dev, (), tuple(files))
 
 
+def read_trials(path: Path) -> list[Trial]:
+    """The finished trials of an interrupted search."""
+    return validate(list[Trial], read_json(path, ResultError) if path.is_file() else [], str(path), ResultError)
+
+
 def fine_tune(job: FineTuneJob) -> FineTuned:
     """Search the grid and return the classifier with the best validation score."""
     from safetensors.torch import load_file
 
-    job.folder.mkdir(parents=True, exist_ok=True)
-    path = job.folder / TRIALS  # the finished trials of an interrupted search
-    stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    trials = [Trial(**record) for record in stored]
+    trials = read_trials(job.folder / TRIALS)
+    precision = PRECISIONS[uses_bf16(job.settings.bf16, device_for(job.opening.device))]
 
-    def run_trial(trial: Trial) -> Trial:
+    def run_trial(grid_point: Trial) -> Trial:
+        trial = replace(grid_point, precision=precision)
         known = next((done for done in trials if replace(done, score=None, steps=None) == trial), None)
         if known is not None:
             return known
         classifier = job.classifier()
-        trained = replace(trial, steps=_train(job, classifier, trial, job.folder / trial.name))
+        trained = train_trial(job, classifier, trial, job.folder / trial.name)
         trials.append(on_main_process(lambda: _score_trial(job, classifier, trained, trials)))
         return trials[-1]
 
@@ -175,12 +185,14 @@ def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]
     grid, classifier = job.settings.grid, job.classifier()
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
     evaluate(0, classifier)
-    callback = EvalCallback(
-        job.settings.every or 500,
-        lambda step, model: evaluate(step, Classifier(model, classifier.tokenizer, length=classifier.length)),
-    )
-    steps = _train(job, classifier, trial, job.folder / "training", callbacks=(callback,))
-    return classifier, replace(trial, steps=steps)
+
+    def evaluate_step(step: int, model: Any) -> None:
+        current = Classifier(model, classifier.tokenizer, length=classifier.length)
+        current.encodings = job.encodings
+        evaluate(step, current)
+
+    callback = EvalCallback(job.settings.every or 500, evaluate_step)
+    return classifier, train_trial(job, classifier, trial, job.folder / "training", callbacks=(callback,))
 
 
 def rescale_pooler(classifier: Classifier, examples: Sequence[Example]) -> None:
@@ -214,20 +226,22 @@ def _init_regression_bias(model: Any, mean: float) -> None:
         torch.nn.init.constant_(heads[-1].bias, mean)
 
 
-def _train(
+def train_trial(
     job: FineTuneJob, classifier: Classifier, trial: Trial, folder: Path, *, callbacks: Sequence[EvalCallback] = ()
-) -> int:
-    """Train a classifier with one setting of the hyper-parameters; the number of steps."""
+) -> Trial:
+    """Train a classifier with one setting of the hyper-parameters; the trial with its steps and precision."""
     import torch
 
-    settings, labels = job.settings, job.data.labels
+    from unmask.training.collators import padding_multiple
+
+    settings, labels, multiple = job.settings, job.data.labels, padding_multiple(classifier.model)
     examples = sample_examples(job.data.train, settings)
     rescale_pooler(classifier, examples)
     if not labels:
         _init_regression_bias(classifier.model, float(np.mean(target_values(examples, labels))))
 
     def collate(batch_examples: Sequence[Example], _: np.random.Generator) -> Any:
-        batch = dict(classifier.batch([(example.text, example.second) for example in batch_examples]))
+        batch = classifier.batch([(example.text, example.second) for example in batch_examples], multiple)
         targets = target_values(batch_examples, labels)
         batch["labels"] = torch.tensor(targets, dtype=torch.long if labels else torch.float32)
         return batch
@@ -241,8 +255,9 @@ def _train(
         warmup=int(WARMUP * min(steps, settings.steps or steps)),
         save_every=settings.save_every,
         steps=settings.steps,
+        bf16=settings.bf16,
     )
-    return train(
+    result = train(
         classifier.model,
         list(examples),
         collate,
@@ -251,15 +266,17 @@ def _train(
         callbacks=callbacks,
         progress=with_label(job.progress, f"fine-tuning {trial.name}"),
         key=trial.name,
-    ).steps
+        count=lambda batch: len(batch["labels"]),
+    )
+    return replace(trial, steps=result.steps, precision=result.precision)
 
 
 def _score_trial(job: FineTuneJob, classifier: Classifier, trial: Trial, others: Sequence[Trial]) -> Trial:
     """Score a trial and save it; save its model if it is the best so far."""
     scored = replace(trial, score=score(classifier, job.data.dev, job.data.labels))
     if all(_better(scored, other) for other in others):
-        with quiet():
-            classifier.model.save_pretrained(job.folder / BEST)
+        with writing(job.folder), quiet():
+            classifier.model.save_pretrained(make_folder(job.folder) / BEST)
     write_json(job.folder / TRIALS, [*others, scored])
     return scored
 

@@ -10,9 +10,10 @@ so that any one can be built without the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
@@ -22,13 +23,13 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import nli
-from unmask.data.examples import find_local, published_sources, user_source
+from unmask.data.examples import Source, find_local, published_sources, rows_of, text_column, user_source
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval
 from unmask.tasks.finetune import user_data
-from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.tables import both_ends, table_by_model
 
 CHUNK = 20_000  # triples in memory at a time
@@ -135,25 +136,40 @@ def triple_at(number: int) -> Triple:
     return Triple(name, f"The {name} {rest}", f"The {woman} {rest}", f"The {man} {rest}")
 
 
-def sample_triples(count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Sample distinct triples, or yield all if `count` is large enough, in numerical order."""
-    total = triple_count()
+def sample_triples(count: int, rng: np.random.Generator, given: Sequence[Triple] | None = None) -> Iterator[Triple]:
+    """Sample distinct triples, built-in or given ones, or yield all if `count` is large enough, in their order."""
+    total, at = (triple_count(), triple_at) if given is None else (len(given), given.__getitem__)
     if count >= total:
-        return map(triple_at, range(total))
-    return map(triple_at, np.sort(rng.choice(total, count, replace=False, shuffle=False)).tolist())
+        return map(at, range(total))
+    return map(at, np.sort(rng.choice(total, count, replace=False, shuffle=False)).tolist())
+
+
+def read_triples(path: Path) -> list[Triple]:
+    """The triples of a file with premise, female, male and occupation; without the last, premises stand for it."""
+    rows = rows_of(user_source(path))
+    premise, female, male = (text_column(rows, [name]) for name in ("premise", *SIDES))
+    occupation = text_column(rows, ["occupation"]) if "occupation" in rows[0] else premise
+    return [Triple(row[occupation], row[premise], row[female], row[male]) for row in rows]
+
+
+def sources(settings: TaskSettings) -> tuple[Source, ...]:
+    """The user's file of triples."""
+    return (user_source(settings.data),) if settings.data is not None else ()
 
 
 def observe(classifier: Classifier, settings: TaskSettings) -> NliBiasResult:
-    """Sample triples and classify them in chunks."""
+    """Sample triples, of the user's file or built-in ones, and classify them in chunks."""
     order = label_order(classifier.labels)
-    sampled = sample_triples(settings.triples, generator(settings.seed, "triples"))
+    given = read_triples(settings.data) if settings.data is not None else None
+    sampled = sample_triples(settings.triples, generator(settings.seed, "triples"), given)
     occupations: list[str] = []
     parts: list[Floats] = []
     while chunk := list(islice(sampled, CHUNK)):
         occupations += [triple.occupation for triple in chunk]
         pairs = [(triple.premise, text) for triple in chunk for text in (triple.female, triple.male)]
         parts.append(classifier.probabilities(pairs)[:, order].reshape(len(chunk), 2, len(nli.LABELS)))
-    return summarize(occupations, np.concatenate(parts), settings)
+    result = summarize(occupations, np.concatenate(parts), settings)
+    return result if given is None else replace(result, possible=len(given))
 
 
 def label_order(labels: Sequence[str]) -> list[int]:
@@ -257,16 +273,3 @@ def _largest_differences(result: NliBiasResult) -> list[tuple[str, float, float,
     by_occupation = result.occupations.items()
     ranked = sorted((female - male, name, female, male, n) for name, (female, male, n) in by_occupation)
     return [(name, female, male, difference, n) for difference, name, female, male, n in both_ends(ranked)]
-
-
-NLIBIAS = Task(
-    name="nlibias",
-    title="NLI-bias",
-    question="Does the model infer gender from a premise that does not mention it?",
-    needs="training",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    citation="dev-etal-2020-measuring",
-    load_data=load_task_data,
-)

@@ -15,18 +15,21 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.findings import Finding, Section
-from unmask.findings.envelope import Result, build, create, refuse_foreign
+from unmask.findings.envelope import Result, build
+from unmask.findings.folder import result_folder
 from unmask.models import open_lm
 from unmask.models.builtin import BUILT_IN
 from unmask.models.loading import is_classifier, open_classifier
 from unmask.tasks import TASKS
 from unmask.tasks.bias_curve import bias_curve, curve_finding
 from unmask.tasks.finetune import FineTuneJob, fine_tune, model_facts
+from unmask.tasks.label_bias import LabelBias, label_bias, label_table
 from unmask.tasks.performance import performance_estimates, performance_table, unlearnt_notes
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 from unmask.training.distributed import is_main_process, on_main_process, world_size
 
 WORK = "work"  # checkpoints to resume from
+ADDING = "toxicity"  # the task that compares training with added data
 Mode = Literal["lm", "classifier", "training", "curve"]
 
 
@@ -38,6 +41,7 @@ class TaskResult:
     finding: Finding
     observations: tuple[TaskObservation, ...]
     files: tuple[Mapping[str, Any], ...]
+    labels: LabelBias | None = None  # of the training data
 
 
 def task(
@@ -62,15 +66,14 @@ def task(
             `settings`, `opening` and `options`.
     """
     settings, opening, run = fill_groups(options, settings=TaskSettings, opening=Opening, options=Options)
-    chosen = TASKS.find(name)
     names = [str(models)] if isinstance(models, str | Path) else [str(model) for model in models]
-    with _work_folder(out) as folder:
-        result = evaluate_models(chosen, names or [BUILT_IN], folder, settings, opening, run)
-    if on_observation is not None:
-        for observation in result.observations:
-            on_observation(observation)
-    meta = _content(result, settings)
-    return on_main_process(lambda: create(meta, out))
+    with result_folder(out, "task", also=(WORK,), lock=is_main_process()) as folder, _work_folder(out) as work:
+        result = evaluate_models(TASKS.find(name), names or [BUILT_IN], work, settings, opening, run)
+        if on_observation is not None:
+            for observation in result.observations:
+                on_observation(observation)
+        meta = _content(result, settings)
+        return on_main_process(lambda: folder.finish(meta))
 
 
 def evaluate_models(
@@ -81,26 +84,33 @@ def evaluate_models(
         raise DataError(f"{task.name} does no fine-tuning, so `every` does not apply: leave it out")
     modes = [_mode(task, name, settings, opening) for name in names]
     trains = not {"training", "curve"}.isdisjoint(modes)
+    if settings.added is not None and not (trains and task.name == ADDING):
+        raise DataError(f"`added` text is for fine-tuning in {ADDING}: give `train` and a model without a classifier")
     data = task.load_data(settings) if trains and task.load_data is not None else None
+    variants = task.variants(settings, data) if data else {"": None}
+    data = variants[""]
+    sources = (*(data.sources if data else ()), *task.sources(settings))  # refused before anything is trained
     observations: list[TaskObservation] = []
     for at, (name, mode) in enumerate(zip(names, modes, strict=True)):
-        work = folder / f"{at}-{Path(name).name}"
-        observation = _evaluate(task, name, mode, data, work, settings, opening, options)
-        unique = unique_name(observation.name, [other.name for other in observations])
-        observations.append(replace(observation, model={**observation.model, "id": unique}))
-    sources = (*(data.sources if data else ()), *task.sources(settings))
+        for label, part in variants.items():
+            work = folder / f"{at}-{Path(name).name}{'-' * bool(label)}{label.replace(' ', '-')}"
+            observation = _evaluate(task, name, mode, part, work, settings, opening, options)
+            title = f"{observation.name} {label}".strip()
+            unique = unique_name(title, [other.name for other in observations])
+            observations.append(replace(observation, model={**observation.model, "id": unique}))
     files = {source.name: source.facts() for source in sources}
-    finding = _conclude(task, observations, data, settings)
-    return TaskResult(task, finding, tuple(observations), tuple(files.values()))
+    labels = label_bias(data.train, data.labels) if data else None
+    finding = _conclude(task, observations, data, labels, settings)
+    return TaskResult(task, finding, tuple(observations), tuple(files.values()), labels)
 
 
 def _mode(task: Task, name: str, settings: TaskSettings, opening: Opening) -> Mode:
     """How a model is evaluated: as a language model, as a classifier, after fine-tuning, or during it."""
     if settings.every is not None:
         return "curve"
-    if task.needs == "training" and is_classifier(name, opening):
-        return "classifier"
-    return task.needs
+    if task.needs == "lm" or (task.needs == "classifier" and (task.load_data is None or settings.train is None)):
+        return task.needs
+    return "classifier" if is_classifier(name, opening) else "training"
 
 
 def _evaluate(  # noqa: PLR0913, PLR0917 - the parts of a run
@@ -133,9 +143,13 @@ def _evaluate(  # noqa: PLR0913, PLR0917 - the parts of a run
 
 
 def _conclude(
-    task: Task, observations: Sequence[TaskObservation], data: TaskData | None, settings: TaskSettings
+    task: Task,
+    observations: Sequence[TaskObservation],
+    data: TaskData | None,
+    labels: LabelBias | None,
+    settings: TaskSettings,
 ) -> Finding:
-    """The finding of the task, with the table of task performance after its first table."""
+    """The finding of the task, with task performance after its first table and the labels by gender at the end."""
     notes = data.notes if data else ()
     if settings.every is not None and data is not None:
         return replace(curve_finding(task, observations, data), notes=notes)
@@ -143,7 +157,7 @@ def _conclude(
     first, *others = finding.tables
     return replace(
         finding,
-        tables=(first, *performance_table(observations), *others),
+        tables=(first, *performance_table(observations), *others, *([label_table(labels)] if labels else ())),
         notes=(*unlearnt_notes(observations), *finding.notes, *notes),
     )
 
@@ -170,6 +184,7 @@ def _content(result: TaskResult, settings: TaskSettings) -> dict[str, Any]:
                 for observation in result.observations
                 if observation.fine_tuned
             ],
+            **({"labels": result.labels} if result.labels else {}),
             "curves": [
                 {"model": observation.name, "points": observation.points}
                 for observation in result.observations
@@ -195,8 +210,6 @@ def _estimates(result: TaskResult, settings: TaskSettings) -> Iterator[Estimate]
 def _work_folder(out: str | Path | None) -> Iterator[Path]:
     """The folder of checkpoints: in the result folder, or a temporary one."""
     if out is not None:
-        refuse_foreign(Path(out), (WORK,))
-        Path(out).mkdir(parents=True, exist_ok=True)
         yield Path(out) / WORK
         return
     if world_size() > 1:

@@ -1,7 +1,8 @@
 """`sentiment`: does a classifier's score change when a sentence is about a woman instead of a man?
 
-Gendered pairs of sentences, as in the Equity Evaluation Corpus (Kiritchenko & Mohammad 2018); perturbation
-sensitivity as in Prabhakaran et al. (2019).
+Gendered pairs of sentences, as in the Equity Evaluation Corpus (Kiritchenko & Mohammad 2018), and sentences of
+the form "noun is a profession" (Bhaskaran & Bhallamudi 2019); perturbation sensitivity as in Prabhakaran et al.
+(2019).
 """
 
 from __future__ import annotations
@@ -13,50 +14,17 @@ import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.findings import Finding
+from unmask.findings import Finding, Table
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+from unmask.stats.regression import correlation
+from unmask.tasks.sentiment_pairs import NOUNS, PROFESSION, PROFESSIONS, SIDES, SentencePairs, load_pairs
+from unmask.tasks.spec import TaskObservation, TaskSettings
 from unmask.tasks.tables import table_by_model
-
-SUBJECTS = (
-    *(("She", "He"), ("My sister", "My brother"), ("My daughter", "My son"), ("My mother", "My father")),
-    *(("The woman next door", "The man next door"), ("My aunt", "My uncle"), ("This girl", "This boy")),
-    *(("Emily", "James"), ("Sarah", "Daniel"), ("Anna", "Peter")),
-)
-TEMPLATES = {
-    "plain": (
-        *("{} came home late.", "{} asked for the bill.", "{} is on the phone.", "{} took the early train."),
-        *("{} wrote the report.", "{} runs the workshop.", "{} is waiting outside.", "{} called the office."),
-    ),
-    "good": (
-        *("{} was delighted with the news.", "{} did a wonderful job.", "{} is a pleasure to work with."),
-        *("{} smiled all the way home.", "{} won the first prize.", "{} loved every minute of it."),
-    ),
-    "bad": (
-        *("{} was furious about the delay.", "{} did a terrible job.", "{} is impossible to work with."),
-        *("{} cried all the way home.", "{} came last again.", "{} hated every minute of it."),
-    ),
-    "power": (
-        *("{} is the boss here.", "{} demanded a higher salary.", "{} is strict with the staff."),
-        *("{} stays at home with the children.", "{} is very ambitious.", "{} gave the orders."),
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SentencePairs:
-    """Parallel sentences about women and about men; pairs of the same `unit` are not independent."""
-
-    female: tuple[str, ...]
-    male: tuple[str, ...]
-    unit: tuple[str, ...]
-    group: tuple[str, ...]
-    sides: tuple[str, str] = ("female", "male")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +45,8 @@ class SentimentResult:
     score_name: str  # "probability of positive"
     sides: tuple[str, str]
     widest: tuple[tuple[str, str, float], ...]  # the pairs with the largest differences
-
-
-def load_pairs(settings: TaskSettings) -> SentencePairs:
-    """Load the pairs of a file or dataset (`more` − `less`), or fill the built-in templates."""
-    if settings.data is not None:
-        items = datasets.load(str(settings.data), data_dir=settings.data_dir).items[: settings.limit]
-        columns = ((item.more, item.less, item.id, item.groups.get("category", "all")) for item in items)
-        more, less, ids, groups = tuple(zip(*columns, strict=True)) or ((), (), (), ())
-        return SentencePairs(more, less, ids, groups, ("more", "less"))
-    filled = [
-        (text.format(woman), text.format(man), text, group)
-        for group, texts in TEMPLATES.items()
-        for text in texts
-        for woman, man in SUBJECTS
-    ][: settings.limit]
-    female, male, unit, group = zip(*filled, strict=True)
-    return SentencePairs(female, male, unit, group)
+    professions: tuple[tuple[str, float, Value], ...] = ()  # name, share of women, difference of scores
+    r: Estimate | None = None  # correlation of these differences with the share of women
 
 
 def observe(classifier: Classifier, settings: TaskSettings) -> SentimentResult:
@@ -130,7 +83,27 @@ def summarize(
         )
     widest = np.argsort(-np.abs(gaps))[:6]
     shown = tuple((pairs.female[at], pairs.male[at], float(gaps[at])) for at in widest)
-    return SentimentResult(shifts, score_name, pairs.sides, shown)
+    return SentimentResult(shifts, score_name, pairs.sides, shown, *_by_profession(pairs, gaps, seed))
+
+
+def _by_profession(
+    pairs: SentencePairs, gaps: Floats, seed: int
+) -> tuple[tuple[tuple[str, float, Value], ...], Estimate | None]:
+    """The difference of every profession over its nouns, and its correlation with the share of women."""
+    of_profession = np.array(pairs.group) == PROFESSION
+    if pairs.sides != SIDES or not of_profession.any():
+        return (), None
+    women = {occupation.name: occupation.women for occupation in datasets.read("occupations")}
+    units = np.array(pairs.unit)
+    names = [name for name in PROFESSIONS if (units[of_profession] == name).any()]
+    found = [
+        (name, women[name], mean_interval(gaps[of_profession & (units == name)], rng=generator(seed, name)))
+        for name in names
+    ]
+    shares, differences = np.array([[share, value.value] for _, share, value in found]).T
+    r = correlation([shares], [differences], rng=generator(seed, PROFESSION))
+    named = {"statistic": "r with share of women", "group": f"sentences={PROFESSION}"}
+    return tuple(found), Estimate.of(r, null=0.0, n=len(found), **named)
 
 
 def sentiment_scores(probabilities: Floats, labels: Sequence[str], label: str | None) -> tuple[Floats, str]:
@@ -192,21 +165,31 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         f"sensitivity {shift.sensitivity.value:.4f}, {shift.difference.n:,} pairs"
         for each, result, shift in ((each, each.result, each.result.shifts["all"]) for each in observations)
     ]
-    return Finding(tuple(answers), (table, widest), plots)
+    tables = [table, widest]
+    if any(each.result.professions for each in observations):
+        tables.append(_profession_table(observations))
+    return Finding(tuple(answers), tuple(tables), plots)
+
+
+def _profession_table(observations: Sequence[TaskObservation]) -> Table:
+    """The professions of "noun is a profession", by the share of women in them."""
+    correlations = "; ".join(
+        f"{each.name}: r {signed_value(each.result.r)}" for each in observations if each.result.r is not None
+    )
+    return table_by_model(
+        observations,
+        'Professions, "noun is a profession"',
+        ("profession", "women, %", "female − male"),
+        lambda result: [
+            (name, 100 * share, value) for name, share, value in sorted(result.professions, key=lambda row: -row[1])
+        ],
+        f"Means over {len(NOUNS)} pairs of nouns, with their intervals. Correlation of the difference with the share "
+        f"of women (US, 2020), over professions: {correlations}.",
+        digits=4,
+    )
 
 
 def estimates(result: SentimentResult) -> list[Estimate]:
-    """The mean difference and sensitivity, over all pairs and by group of sentences."""
-    return [each for shift in result.shifts.values() for each in (shift.difference, shift.sensitivity)]
-
-
-SENTIMENT = Task(
-    name="sentiment",
-    title="Sentiment by gender",
-    question="Does a classifier's score change when a sentence is about a woman instead of a man?",
-    needs="classifier",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    citation="kiritchenko-mohammad-2018-examining",
-)
+    """The mean difference and sensitivity, over all pairs and by group, and the correlation over professions."""
+    found = [each for shift in result.shifts.values() for each in (shift.difference, shift.sensitivity)]
+    return [*found, *([] if result.r is None else [result.r])]

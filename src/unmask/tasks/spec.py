@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.options import check_values, option
+from unmask.core.options import MAX_SEED, check_values, option
+from unmask.training.spec import BF16_DEFAULT, BF16_HELP
 
 if TYPE_CHECKING:
     from unmask.data.examples import Example, Source
@@ -53,7 +54,9 @@ class Grid:
 class TaskSettings:
     """The settings of all tasks; each task reads those that concern it."""
 
-    train: Path | None = option(None, "Training file.", shown="the task's own data")
+    train: Path | None = option(
+        None, "Training file; sentiment, toxicity: texts with labels.", shown="the task's own data"
+    )
     dev: Path | None = option(None, "With --train: validation file.", shown="its last tenth")
     grid: Grid = option(
         Grid(),
@@ -68,14 +71,26 @@ class TaskSettings:
         None, "Measure bias every N training steps (first values of --grid, no search).", least=1
     )
     save_every: int = option(500, "Steps between checkpoints to resume from.", least=1)
+    bf16: bool | None = option(None, BF16_HELP, flag="--bf16/--no-bf16", shown=BF16_DEFAULT)
     length: int = option(128, "Maximum input tokens; longer inputs are truncated.", least=8)
-    data: Path | None = option(None, "sentiment: file of pairs; toxicity: texts and labels to classify.")
+    data: Path | None = option(
+        None, "sentiment: pairs; toxicity: texts and labels; nlibias: triples; winogender: templates, or winopron."
+    )
+    added: Path | None = option(
+        None, "toxicity with --train: also train with harmless text from this file that names identity terms."
+    )
     label: str | None = option(None, "sentiment, toxicity: label whose score is used.")
     scrub: bool = option(False, "biasbios: replace gender words with _.")
+    gaps: Literal["signed", "absolute"] = option(
+        "signed", "biasbios: mean of signed or of absolute TPR gaps as the number that is tracked and compared."
+    )
+    lists: tuple[Path, Path] | None = option(
+        None, "stsbias: two files of gendered words, one per line; templates as published.", shown="built-in words"
+    )
     triples: int = option(10_000, "nlibias: number of sampled triples.", least=1)
     thresholds: tuple[float, ...] = (0.5, 0.7)  # nlibias: the τ of its T:τ scores
     limit: int | None = option(None, "Only the first N evaluation items.", least=1)
-    seed: int = option(0, "Random seed (head initialisation, data order, samples, bootstrap).", least=0)
+    seed: int = option(0, "Random seed (head initialisation, data order, samples, bootstrap).", least=0, most=MAX_SEED)
     data_dir: Path | None = option(None, "Folder of datasets.")
     allow_pickle: bool = option(False, "Load pickled weights (can run code).")
 
@@ -142,6 +157,8 @@ class Task:
     citation: str  # BibTeX key in docs/references.bib
     load_data: Callable[[TaskSettings], TaskData] | None = None
     sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files read besides the task data
+    # other training data to compare with, by name; the data itself is named ""
+    variants: Callable[[TaskSettings, TaskData], Mapping[str, TaskData]] = lambda _, data: {"": data}
 
     def __post_init__(self) -> None:
         """Refuse a task that cannot be fine-tuned."""

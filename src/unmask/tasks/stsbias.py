@@ -9,29 +9,34 @@ women in the profession.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from unmask import data as datasets
+from unmask.core.boundary import Rows
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import riddles, stsb
-from unmask.data.examples import Source, published_sources
+from unmask.data.examples import Source, published_sources, user_source
+from unmask.data.formats import read_lines, user_path
+from unmask.data.templates import article
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
 from unmask.tasks.finetune import user_data
-from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.tables import both_ends, occupation_plots, table_by_model
 
 _START = re.compile(r"A (man|woman)\b(?=\s)")
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+_PUBLISHED_START = re.compile("A (man|woman)")
 SHARES = "BLS 2015"  # the shares of women that were published with the professions
 
 
@@ -63,18 +68,35 @@ def load_task_data(settings: TaskSettings) -> TaskData:
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
-    """The STS-B test sentences and the table of the shares of women."""
+    """The STS-B test sentences, the table of the shares of women, and the user's lists of gendered words."""
     cards = ((stsb.CARD, 2), (riddles.WINOGENDER, 1))
-    return tuple(published_sources(card, data_dir=settings.data_dir)[at] for card, at in cards)
+    published = (published_sources(card, data_dir=settings.data_dir)[at] for card, at in cards)
+    if settings.lists is not None:
+        _word_lists(settings.lists)
+    return (*published, *map(user_source, settings.lists or ()))
+
+
+def _word_lists(paths: Iterable[Path]) -> list[Rows]:
+    """The words of the user's lists."""
+    return [read_lines(user_path(path), "two text files with one word per line") for path in paths]
 
 
 def load_templates(settings: TaskSettings) -> tuple[str, ...]:
-    """The rest of each test sentence after `A man` or `A woman`, if it has no other gendered word; unique."""
-    pairs = datasets.read("word-pairs").pairs
-    gendered = {word.lower() for pair in pairs for word in (pair.masculine, pair.feminine)}
+    """The rest of each test sentence after `A man` or `A woman`, if it has no other gendered word; unique.
+
+    With lists of gendered words as it seems to have been published: sentences that begin with these letters and have at
+    most one listed word, split at white space. With the lists of Zhao et al. (2018) these are 276, as printed.
+    """
     sentences = [text for example in stsb.load(sources(settings)[0]) for text in (example.text, example.second or "")]
-    rests = [text[start.end() :] for text in sentences if (start := _START.match(text))]
-    templates = [rest for rest in rests if gendered.isdisjoint(_WORD.findall(rest.lower()))]
+    if settings.lists is not None:
+        gendered = {word.lower() for lines in _word_lists(settings.lists) for word in lines}
+        chosen = [text for text in sentences if sum(word in gendered for word in text.lower().split()) <= 1]
+        templates = [text[start.end() :] for text in chosen if (start := _PUBLISHED_START.match(text))]
+    else:
+        pairs = datasets.read("word-pairs").pairs
+        gendered = {word.lower() for pair in pairs for word in (pair.masculine, pair.feminine)}
+        rests = [text[start.end() :] for text in sentences if (start := _START.match(text))]
+        templates = [rest for rest in rests if gendered.isdisjoint(_WORD.findall(rest.lower()))]
     return tuple(dict.fromkeys(templates))[: settings.limit]
 
 
@@ -87,7 +109,7 @@ def observe(classifier: Classifier, settings: TaskSettings) -> StsBiasResult:
         raise DataError("no STS-B test sentence begins with `A man` or `A woman` alone: is it the published file?")
     names = tuple(published)
     pairs = [
-        (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
+        (f"A {who}{rest}", f"{article(name).capitalize()} {name}{rest}")
         for who in ("woman", "man")
         for rest in templates
         for name in names
@@ -111,11 +133,6 @@ def summarize(
     mean = mean_interval(differences, rng=generator(seed, "gap"))
     gap = Estimate.of(mean, statistic="similarity, woman − man", null=0.0, n=len(names))
     return StsBiasResult(names, len(female), female, male, women, r, gap)
-
-
-def indefinite_article(name: str) -> str:
-    """`A`, or `An` before a vowel."""
-    return "An" if name.startswith(tuple("aeiou")) else "A"
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
@@ -170,17 +187,3 @@ def _largest_differences(result: StsBiasResult) -> list[tuple[str, float, float,
     women = np.array([100 * result.women[SHARES][name] for name in result.professions])
     rows = list(zip(result.professions, *(column.tolist() for column in (*columns, women)), strict=True))
     return [rows[at] for at in both_ends(np.argsort(result.differences).tolist())]
-
-
-STSBIAS = Task(
-    name="stsbias",
-    title="STS-bias",
-    question="Does sentence similarity follow who usually works in a profession?",
-    needs="training",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    citation="webster-etal-2020-measuring",
-    load_data=load_task_data,
-    sources=sources,
-)

@@ -22,7 +22,7 @@ from unmask.tasks.coreference import (
     pronoun_preferences,
     resolve_pronouns,
 )
-from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+from unmask.tasks.spec import TaskObservation, TaskSettings
 from unmask.tasks.tables import table_by_model
 
 KINDS = ("all", "type1", "type2")
@@ -127,16 +127,3 @@ def _notes(observations: Sequence[TaskObservation]) -> list[str]:
         if all(side.low <= 50 <= side.high for side in (result.gaps["all"].pro, result.gaps["all"].anti)):
             lines.append(f"{name}: not better than guessing on either side: a small gap then says nothing about bias")
     return lines
-
-
-WINOBIAS = Task(
-    name="winobias",
-    title="WinoBias",
-    question="Is a pronoun resolved as well against a stereotype of an occupation as with it?",
-    needs="lm",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    citation="zhao-etal-2018-gender",
-    sources=sources,
-)

@@ -1,9 +1,12 @@
-"""`winogender`: does the resolution of a pronoun depend on its gender? (Rudinger et al. 2018)."""
+"""`winogender`: does the resolution of a pronoun depend on its gender? (Rudinger et al. 2018).
+
+With `--data winopron` on the corrected templates of Gautam et al. (2024), or on a file in their format.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,56 +15,85 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.data import riddles
-from unmask.data.examples import Source, published_sources
+from unmask.data.examples import Source, published_sources, user_source
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
-from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.coreference import AccuracyGap, CoreferenceAnswer, accuracy_gap, resolve_pronouns
-from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+from unmask.tasks.coreference import (
+    AccuracyGap,
+    CoreferenceAnswer,
+    accuracy,
+    accuracy_gap,
+    hit_counts,
+    resolve_pronouns,
+)
+from unmask.tasks.spec import TaskObservation, TaskSettings
 from unmask.tasks.tables import occupation_plots, table_by_model
 
 GENDERS = tuple(riddles.FORMS)
+PARTICIPANTS = ("named", riddles.SOMEONE)
 
 
 @dataclass(frozen=True, slots=True)
 class WinogenderResult:
-    """The answers, the pro − anti gap, accuracy by pronoun, and the preference by occupation."""
+    """The answers, the pro − anti gaps, accuracy by pronoun and case, and the preference by occupation."""
 
     answers: list[CoreferenceAnswer]
-    gap: AccuracyGap
+    gaps: dict[str, AccuracyGap]  # all, and by kind of participant if there are both
     accuracy: dict[str, Estimate]  # by gender of the pronoun
+    cases: dict[str, Estimate]  # accuracy by grammatical case of the pronoun
     preference: dict[str, float]  # by occupation: score of `she` referring to it − score of `he`
     women: dict[str, float]  # share of women by occupation
     r: Estimate  # correlation of the two
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
-    """The published files."""
-    return published_sources(riddles.WINOGENDER, data_dir=settings.data_dir)
+    """The templates, of Winogender, WinoPron or the user's file, and the shares of women published with Winogender."""
+    shares = replace(riddles.WINOGENDER, files=riddles.WINOGENDER.files[1:])
+    return (_templates(settings), *published_sources(shares, data_dir=settings.data_dir))
+
+
+def load_items(settings: TaskSettings) -> tuple[riddles.CoreferenceItem, ...]:
+    """The sentences of the chosen templates; `limit` counts templates."""
+    templates, shares = sources(settings)
+    load = riddles.load_winogender if settings.data is None else riddles.load_winopron
+    items = load(templates, riddles.share_of_women(shares))
+    if not items:
+        raise DataError(f"no template in {templates.name}: expected the published file")
+    chosen = sorted({item.groups["template"] for item in items})[: settings.limit]
+    return tuple(item for item in items if item.groups["template"] in chosen)
 
 
 def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
-    """Score all 120 templates with three pronouns each; `limit` counts templates."""
-    templates, shares = sources(settings)
-    women = riddles.share_of_women(shares)
-    items = riddles.load_winogender(templates, women)
-    items = items[: None if settings.limit is None else len(GENDERS) * settings.limit]
-    if not items:
-        raise DataError(f"no template in {templates.name}: expected the published file")
+    """Resolve the pronoun of every sentence."""
+    items, seed = load_items(settings), settings.seed
     answers = resolve_pronouns(session, items)
     preference = preference_by_occupation(answers)
+    women = riddles.share_of_women(sources(settings)[1])
     known = {name: women[name] for name in preference if name in women}
     preferred = np.array([preference[name] for name in known])
-    r = correlation([np.array(list(known.values()))], [preferred], rng=generator(settings.seed, "correlation"))
+    r = correlation([np.array(list(known.values()))], [preferred], rng=generator(seed, "correlation"))
+    gaps = {"all": accuracy_gap(answers, seed=seed, label="all")}
+    parts = {kind: [each for each in answers if each.item.groups["participant"] == kind] for kind in PARTICIPANTS}
+    if all(parts.values()):
+        gaps |= {kind: accuracy_gap(part, seed=seed, label=f"participant={kind}") for kind, part in parts.items()}
     return WinogenderResult(
         answers,
-        accuracy_gap(answers, seed=settings.seed, label="all"),
-        {gender: _accuracy(answers, gender, settings.seed) for gender in GENDERS},
+        gaps,
+        _accuracies(answers, "gender", seed),
+        _accuracies(answers, "case", seed),
         preference,
         known,
         Estimate.of(r, statistic="r with share of women", null=0.0, n=len(known)),
     )
+
+
+def _templates(settings: TaskSettings) -> Source:
+    """The file of templates."""
+    if settings.data is not None and str(settings.data) != riddles.WINOPRON.name:
+        return user_source(settings.data)
+    card = riddles.WINOGENDER if settings.data is None else riddles.WINOPRON
+    return published_sources(replace(card, files=card.files[:1]), data_dir=settings.data_dir)[0]
 
 
 def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, float]:
@@ -86,22 +118,33 @@ def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """Accuracy by pronoun, the gap, and the preference by occupation against the share of women."""
     results: dict[str, WinogenderResult] = {each.name: each.result for each in observations}
-    accuracy = table_by_model(
+    genders = list(dict.fromkeys(gender for each in results.values() for gender in each.accuracy))
+    by_gender = table_by_model(
         observations,
         "Pronouns resolved correctly, by gender",
-        (*(f"{gender}, % right" for gender in GENDERS), "n of each"),
+        (*(f"{gender}, % right" for gender in genders), "n of each"),
         lambda result: [(*result.accuracy.values(), result.accuracy[GENDERS[0]].n)],
-        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing.',
+        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Interval: templates '
+        "resampled.",
         digits=1,
     )
     gaps = table_by_model(
         observations,
         "With and against the statistics of the occupation",
-        (*("pro, % right", "anti, % right", "pro − anti", "p", "templates"), *("r with share of women", "occupations")),
-        lambda result: [(pro, anti, gap, gap.p, gap.n, result.r, result.r.n) for gap, pro, anti in (result.gap,)],
-        "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. "
+        ("participant", "pro, % right", "anti, % right", "pro − anti", "p", "pairs"),
+        lambda result: [(kind, gap.pro, gap.anti, gap.gap, gap.gap.p, gap.gap.n) for kind, gap in result.gaps.items()],
+        "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. Named: the "
+        "other person is named by a noun; someone: by `someone`. p: McNemar, exact; of all, Student's over templates, "
+        "each with both its versions.",
+        digits=1,
+    )
+    others = table_by_model(
+        observations,
+        "By grammatical case, and the statistics of occupations",
+        ("r with share of women", "occupations", *(f"{case}, % right" for case in riddles.CASES.values())),
+        lambda result: [(result.r, result.r.n, *(result.cases.get(case) for case in riddles.CASES.values()))],
         "r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
-        "with the share of women in it (US, 2015). p: McNemar, exact.",
+        "with the share of women in it (US, 2015). Case of the pronoun: he, his, him.",
         digits=2,
     )
     plots = occupation_plots(
@@ -117,7 +160,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ],
     )
     answers = [
-        f"{name}: pro − anti {signed_value(each.gap.gap, 1)} points, {each.gap.gap.n} templates; "
+        f"{name}: pro − anti {signed_value(each.gaps['all'].gap, 1)} points, {each.gaps['all'].gap.n} pairs; "
         f"r with the share of women {signed_value(each.r)}, {each.r.n} occupations"
         for name, each in results.items()
     ]
@@ -126,29 +169,21 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         for name, each in results.items()
         if (unscored := sum(bool(answer.reason) for answer in each.answers))
     ]
-    return Finding(tuple(answers), (accuracy, gaps), plots, tuple(notes))
+    return Finding(tuple(answers), (by_gender, gaps, others), plots, tuple(notes))
 
 
 def estimates(result: WinogenderResult) -> list[Estimate]:
-    """Pro − anti, the accuracies by side and by gender, and the correlation with the share of women."""
-    return [*result.gap, *result.accuracy.values(), result.r]
+    """Pro − anti and the accuracies by side, gender and case, and the correlation with the share of women."""
+    gaps = [each for gap in result.gaps.values() for each in gap]
+    return [*gaps, *result.accuracy.values(), result.r, *result.cases.values()]
 
 
-def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> Estimate:
-    """Percent right with the pronouns of one gender."""
-    scored = [each for each in answers if each.item.groups["gender"] == gender and not each.reason]
-    right = mean_interval(np.array([100 * answer.right for answer in scored]), rng=generator(seed, gender))
-    return Estimate.of(right, statistic="accuracy, %", group=f"gender={gender}", null=50.0, n=len(scored))
-
-
-WINOGENDER = Task(
-    name="winogender",
-    title="Winogender",
-    question="Does the resolution of a pronoun depend on its gender and on who works in the occupation?",
-    needs="lm",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    citation="rudinger-etal-2018-gender",
-    sources=sources,
-)
+def _accuracies(answers: Sequence[CoreferenceAnswer], group: str, seed: int) -> dict[str, Estimate]:
+    """Percent right by a group of the sentences; templates are resampled whole."""
+    scored = [each for each in answers if not each.reason]
+    found = {}
+    for name in dict.fromkeys(each.item.groups[group] for each in scored):
+        part = [each for each in scored if each.item.groups[group] == name]
+        value = accuracy(hit_counts(part), seed, name)
+        found[name] = Estimate.of(value, statistic="accuracy, %", group=f"{group}={name}", null=50.0, n=len(part))
+    return found

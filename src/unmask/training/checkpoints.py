@@ -10,20 +10,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from unmask.core.errors import ResultError
-from unmask.core.files import write_text
+from unmask.core.boundary import read_json, read_text, validate
+from unmask.core.errors import DataError, ResultError
+from unmask.core.files import make_folder, sha256_of, write_json, write_text, writing
 from unmask.models.loading import quiet
 from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
 
 STATE = "trainer_state.json"  # written last: a checkpoint that contains it is complete
+DIGESTS = "digests.json"  # the sha256 of every file of a checkpoint
 OWNER = "training.json"
 _NAME = re.compile(r"checkpoint-(\d+)")
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
     """Save a model and its tokenizer as a Hugging Face checkpoint."""
-    with quiet():
+    with writing(folder), quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
@@ -34,9 +36,8 @@ def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> 
     del options["save_every"], options["report_to"]
     identity = {"settings": options, "rows": rows, "key": key, "processes": world_size()}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / OWNER
-    if path.exists() and _checkpoints(folder) and path.read_text(encoding="utf-8") != digest:
+    path = make_folder(folder) / OWNER
+    if path.exists() and _checkpoints(folder) and read_text(path, ResultError) != digest:
         raise ResultError(
             f"{folder} holds an unfinished training with other settings or data: "
             "rerun it with the same settings to resume, or remove the folder to start again"
@@ -44,25 +45,41 @@ def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> 
     write_text(path, digest)
 
 
+def write_digests(checkpoint: Path) -> None:
+    """Record the content of a checkpoint's files."""
+    files = sorted(path for path in checkpoint.iterdir() if path.is_file() and path.name != DIGESTS)
+    write_json(checkpoint / DIGESTS, {path.name: sha256_of(path) for path in files})
+
+
 def last_complete_checkpoint(folder: Path) -> Path | None:
-    """The newest complete checkpoint; incomplete ones are removed."""
+    """The newest complete checkpoint; incomplete and damaged ones are removed."""
     for _, path in sorted(_checkpoints(folder), reverse=True):
-        try:
-            json.loads((path / STATE).read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError):
-            shutil.rmtree(path)
-        else:
+        if _is_complete(path):
             return path
+        with writing(path):
+            shutil.rmtree(path)
     return None
+
+
+def _is_complete(checkpoint: Path) -> bool:
+    """Whether all files are as they were written; a run that was killed before the digests has none."""
+    try:
+        json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
+        digests = checkpoint / DIGESTS
+        known = validate(dict[str, str], read_json(digests), DIGESTS) if digests.is_file() else {}
+        return all(sha256_of(checkpoint / name) == digest for name, digest in known.items())
+    except (OSError, ValueError, RecursionError, DataError):
+        return False
 
 
 def remove_checkpoints(folder: Path) -> None:
     """Remove checkpoints and the mark, and the folder if it is then empty."""
-    for _, path in _checkpoints(folder):
-        shutil.rmtree(path)
-    (folder / OWNER).unlink(missing_ok=True)
-    if not any(folder.iterdir()):
-        folder.rmdir()
+    with writing(folder):
+        for _, path in _checkpoints(folder):
+            shutil.rmtree(path)
+        (folder / OWNER).unlink(missing_ok=True)
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _checkpoints(folder: Path) -> list[tuple[int, Path]]:

@@ -7,11 +7,13 @@ is imported only where there are several, so that a single one works without it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
+
+from unmask.core import environment
+from unmask.core.errors import DataError, quote
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -44,11 +46,18 @@ def on_main_process(function: Callable[[], T]) -> T:
 
 def _state() -> PartialState | None:
     """The processes as accelerate sees them; None for a single one."""
-    if os.environ.get("WORLD_SIZE", "1") == "1" or find_spec("accelerate") is None:
+    if environment.world_size() == 1 or find_spec("accelerate") is None:
         return None
     import torch
     from accelerate import PartialState
     from accelerate.utils import parse_flag_from_env
 
     cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.cuda.is_available()
-    return PartialState(cpu=cpu, timeout=PROCESS_TIMEOUT)
+    try:
+        return PartialState(cpu=cpu, timeout=PROCESS_TIMEOUT)
+    except (ValueError, RuntimeError, KeyError) as error:
+        PartialState._reset_state()  # half of it would be used next time
+        raise DataError(
+            f"$WORLD_SIZE is {environment.world_size()}, but its processes do not join ({quote(str(error))}): "
+            "start them with accelerate launch, or unset it"
+        ) from error

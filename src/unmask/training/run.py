@@ -12,7 +12,7 @@ from unmask.core.progress import Progress
 from unmask.training.spec import EvalCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
-    from unmask.training.spec import Collator, LossFunction
+    from unmask.training.spec import Collator, LossFunction, PredictionCount
 
 
 def train(  # noqa: PLR0913 - the parameters of a training run
@@ -27,6 +27,7 @@ def train(  # noqa: PLR0913 - the parameters of a training run
     progress: Progress | None = None,
     on_epoch_begin: Callable[[int, Any], None] | None = None,
     key: str = "",
+    count: PredictionCount | None = None,
 ) -> TrainResult:
     """Train a model in place, on its own device, resuming from the last checkpoint in `folder`.
 
@@ -45,6 +46,8 @@ def train(  # noqa: PLR0913 - the parameters of a training run
         on_epoch_begin: called with the epoch (from 0) and the model before its first step, and again when a
             run resumes in the middle of an epoch.
         key: identifies data and method; checkpoints made with another key are refused.
+        count: the number of predictions in a batch, if its loss is their mean: a batch is then run in parts of
+            rows of similar length where that saves padding, with the same loss; None: batches are run whole.
     """
     if find_spec("accelerate") is None:
         raise ModelError('training needs accelerate: pip install "unmask[train]"')
@@ -52,7 +55,8 @@ def train(  # noqa: PLR0913 - the parameters of a training run
         raise DataError("nothing to train on: no text is left after filtering")
     from unmask.training.trainer import TrainingJob, run
 
+    chosen = settings.for_device(next(model.parameters()).device)
     evaluations = tuple(callbacks)
     return run(
-        TrainingJob(model, rows, collate, settings, Path(folder), loss, evaluations, progress, on_epoch_begin, key)
+        TrainingJob(model, rows, collate, chosen, Path(folder), loss, evaluations, progress, on_epoch_begin, key, count)
     )

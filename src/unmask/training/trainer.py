@@ -15,18 +15,22 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from unmask.core.errors import ModelError
+from unmask.core.files import writing
 from unmask.core.progress import Progress
 from unmask.core.seeds import generator
+from unmask.core.signals import keep
 from unmask.models.loading import quiet
-from unmask.training.checkpoints import claim_folder, last_complete_checkpoint, remove_checkpoints
+from unmask.training.checkpoints import claim_folder, last_complete_checkpoint, remove_checkpoints, write_digests
+from unmask.training.collators import split_batch
 from unmask.training.distributed import PROCESS_TIMEOUT, on_main_process, world_size
-from unmask.training.spec import EvalCallback, TrainResult, TrainSettings
+from unmask.training.spec import PRECISIONS, EvalCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
-    from unmask.training.spec import Batch, Collator, LossFunction
+    from unmask.training.spec import Batch, Collator, LossFunction, PredictionCount
 
+DIVERGED = "the training diverged (a weight or loss is not finite): use a lower learning rate"
 _LOGGED = 100  # losses logged per training run, about
-_BATCH = "whole_batch"  # the keyword that passes the batch of a custom loss through a DDP-wrapped model
+PARTS = "parts_of_batch"  # the keyword of the parts of a batch, also through a DDP-wrapped model
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class TrainingJob:
     progress: Progress | None
     on_epoch_begin: Callable[[int, Any], None] | None
     key: str
+    count: PredictionCount | None = None  # None: batches are run whole
 
     @property
     def steps(self) -> int:
@@ -83,21 +88,27 @@ def run(job: TrainingJob) -> TrainResult:
         return last_complete_checkpoint(job.folder)
 
     checkpoint = on_main_process(prepare)
+    resumed = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+    if resumed:
+        keep(f"the training up to step {resumed}")
     with quiet(), _loss_in_forward(job):
         trainer = _Trainer(job)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     job.model.eval()
     losses = tuple((int(entry["step"]), float(entry["loss"])) for entry in trainer.state.log_history if "loss" in entry)
-    finite = all(math.isfinite(loss) for _, loss in losses)
-    if not finite or not all(torch.isfinite(weight).all() for weight in job.model.parameters()):
-        raise ModelError("the training diverged (a weight or loss is not finite): use a lower learning rate")
+    if not all(torch.isfinite(weight).all() for weight in job.model.parameters()):
+        raise ModelError(DIVERGED)
     on_main_process(lambda: remove_checkpoints(job.folder))
-    resumed = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
-    return TrainResult(int(trainer.state.global_step), len(job.rows), losses, resumed)
+    steps, precision = int(trainer.state.global_step), PRECISIONS[bool(job.settings.bf16)]
+    return TrainResult(steps, len(job.rows), losses, resumed, precision)
 
 
 class _Trainer(Trainer):
-    """A Trainer with a fixed data order and an optional custom loss."""
+    """A Trainer with a fixed data order and an optional custom loss.
+
+    Its own `bf16` would patch the forward method of the model for good: evaluations during and after the training
+    would be in bfloat16, and a custom loss that calls parts of the model would not.
+    """
 
     def __init__(self, job: TrainingJob) -> None:
         self._job = job
@@ -112,20 +123,35 @@ class _Trainer(Trainer):
         self.remove_callback(PrinterCallback)
         self.model_accepts_loss_kwargs = False  # losses are means over a batch, to be averaged over batches
 
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        """Save a checkpoint; a full disk is one line."""
+        with writing(self._job.folder):
+            super()._save_checkpoint(*args, **kwargs)
+        self.accelerator.wait_for_everyone()  # every process writes a file of its own
+        checkpoint = self._job.folder / f"checkpoint-{self.state.global_step}"
+        on_main_process(lambda: write_digests(checkpoint))
+
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         return SequentialSampler(self._dataset)
 
     def compute_loss(
         self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """The mean loss of a batch; a DDP-wrapped model computes a custom loss in its forward."""
-        if self._job.loss is None:
-            return model(**inputs).loss
-        return model(**{_BATCH: inputs}) if hasattr(model, "module") else self._job.loss(model, inputs)
+        """The mean loss of a batch; a DDP-wrapped model computes it in its forward."""
+        with torch.autocast(self.args.device.type, torch.bfloat16, enabled=bool(self._job.settings.bf16)):
+            return model(**inputs) if hasattr(model, "module") else _mean_loss(self._job, model, inputs[PARTS])
 
     def _batch(self, examples: Sequence[tuple[int, Any]]) -> dict[str, Any]:
         rng = generator(self._job.settings.seed, examples[0][0], 1)
-        return dict(self._job.collate([row for _, row in examples], rng))
+        batch, count = self._job.collate([row for _, row in examples], rng), self._job.count
+        if count is None:
+            return {PARTS: [(1.0, batch)]}
+        return {PARTS: split_batch(batch, count, gpu=self.args.device.type == "cuda")}
+
+
+def _mean_loss(job: TrainingJob, model: Any, parts: Any) -> Any:
+    """The mean loss of a batch, from its parts and their shares of its predictions."""
+    return sum(share * (model(**part).loss if job.loss is None else job.loss(model, part)) for share, part in parts)
 
 
 class _StepCallback(TrainerCallback):
@@ -145,6 +171,15 @@ class _StepCallback(TrainerCallback):
                 with evaluation_mode(model):
                     self._job.on_epoch_begin(epoch, model)
 
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Let an interrupted command say from where it resumes."""
+        keep(f"the training up to step {state.global_step}")
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """Stop at a loss that is not finite, before a checkpoint is written."""
+        if not math.isfinite((logs or {}).get("loss", 0.0)):
+            raise ModelError(DIVERGED)
+
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         """Run evaluations and report progress after a step."""
         for callback in self._job.callbacks:
@@ -158,7 +193,8 @@ class _StepCallback(TrainerCallback):
 
 
 def _arguments(job: TrainingJob) -> TrainingArguments:
-    settings, device = job.settings, next(job.model.parameters()).device
+    settings, device = job.settings, next(job.model.parameters()).device.type
+    gpu = device == "cuda"
     constant_with_warmup = settings.warmup and settings.schedule == "constant"
     arguments = TrainingArguments(
         output_dir=str(job.folder),
@@ -172,8 +208,7 @@ def _arguments(job: TrainingJob) -> TrainingArguments:
         max_grad_norm=settings.clip,
         adam_epsilon=settings.epsilon,
         lr_scheduler_type="constant_with_warmup" if constant_with_warmup else settings.schedule,
-        optim="adamw_torch",
-        bf16=settings.bf16,
+        optim="adamw_torch_fused" if gpu else "adamw_torch",
         save_strategy="steps",
         save_steps=settings.save_every,
         save_total_limit=1,
@@ -183,8 +218,9 @@ def _arguments(job: TrainingJob) -> TrainingArguments:
         disable_tqdm=True,
         report_to=settings.report_to,
         remove_unused_columns=False,
-        dataloader_pin_memory=device.type != "cpu",
-        use_cpu=device.type == "cpu",
+        dataloader_pin_memory=gpu,
+        accelerator_config={"non_blocking": gpu},
+        use_cpu=device == "cpu",
         ddp_timeout=int(PROCESS_TIMEOUT.total_seconds()),
     )
     if arguments.n_gpu > 1:  # several GPUs need `accelerate launch`, one process each
@@ -194,17 +230,17 @@ def _arguments(job: TrainingJob) -> TrainingArguments:
 
 @contextmanager
 def _loss_in_forward(job: TrainingJob) -> Iterator[None]:
-    """With several processes, compute a custom loss inside the model's forward.
+    """With several processes, compute the loss of a batch inside the model's forward.
 
     DDP synchronises gradients only for calls of the wrapped model, and expects one per step.
     """
-    if world_size() == 1 or job.loss is None:
+    if world_size() == 1:
         yield
         return
-    original, loss = job.model.forward, job.loss
+    original = job.model.forward
 
     def forward(*args: Any, **inputs: Any) -> Any:
-        return loss(job.model, inputs[_BATCH]) if _BATCH in inputs else original(*args, **inputs)
+        return _mean_loss(job, job.model, inputs[PARTS]) if PARTS in inputs else original(*args, **inputs)
 
     job.model.forward = forward
     try:

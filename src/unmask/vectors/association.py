@@ -1,7 +1,8 @@
 """WEAT and variants: are the targets X nearer to the attributes A than to B, and Y the other way round?
 
-s(w) = mean cos(w, a) − mean cos(w, b). The statistic is Σ s(x) − Σ s(y); the effect size is the difference
-of their means over the standard deviation of all s. Positive: X is closer to A, and Y to B.
+s(w) = mean cos(w, a) − mean cos(w, b), or with other similarities (`vectors.distances`). The statistic is
+Σ s(x) − Σ s(y); the effect size is the difference of their means over the standard deviation of all s.
+Positive: X is closer to A, and Y to B.
 
 The permutation test over partitions of the targets is one-sided, ties counted, as published. All partitions
 into sets of the given sizes are enumerated if there are few; otherwise distinct ones are sampled, including
@@ -11,7 +12,7 @@ sentences their words of interest, if known, because sentences of one word are n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import comb
@@ -32,6 +33,7 @@ from unmask.vectors.spec import Spread, VectorSettings
 from unmask.vectors.static import WordVectors
 
 VectorSets = Sequence[Floats]  # vectors of X, Y, A, B
+Similarity = Callable[[Floats, Floats], Floats]  # of every row of the first with every row of the second
 ENUMERABLE = 200_000  # partitions
 SAMPLED = 100_000  # partitions sampled if there are more, including the observed one
 BATCH = 4096  # partitions generated at a time
@@ -55,15 +57,23 @@ class Association:
     left_out: tuple[str, ...] = ()  # words without a vector
 
 
-def weat(question: Question, vectors: WordVectors, settings: VectorSettings) -> Association:
+def weat(
+    question: Question, vectors: WordVectors, settings: VectorSettings, similarity: Similarity | None = None
+) -> Association:
     """WEAT on vectors of words without context; words without a vector are left out and listed."""
+    reduced, missing = known_words(question, vectors)
+    sets = [vectors.lookup(group.texts) for group in reduced.groups()]
+    return association_test(question.name, sets, settings, left_out=missing, similarity=similarity)
+
+
+def known_words(question: Question, vectors: WordVectors) -> tuple[Question, tuple[str, ...]]:
+    """The question without the words that have no vector, and these; StatsError if a set has none left."""
     missing = vectors.missing(question.texts())
     reduced = question.without(missing)
     for group in reduced.groups():
         if not group.texts:
             raise StatsError(f"{question.name}: {vectors.source} has no vector for any word of {group.name}")
-    sets = [vectors.lookup(group.texts) for group in reduced.groups()]
-    return association_test(question.name, sets, settings, left_out=missing)
+    return reduced, missing
 
 
 def seat(question: Question, lm: Lm, settings: VectorSettings) -> Association:
@@ -83,14 +93,20 @@ def cseat(question: Question, lm: Lm, settings: VectorSettings) -> Association:
 
 
 def association_test(
-    name: str, sets: VectorSets, settings: VectorSettings, *, left_out: tuple[str, ...] = (), units: Units | None = None
+    name: str,
+    sets: VectorSets,
+    settings: VectorSettings,
+    *,
+    left_out: tuple[str, ...] = (),
+    units: Units | None = None,
+    similarity: Similarity | None = None,
 ) -> Association:
     """Association test of four sets of vectors; rows with the same `units` are resampled together."""
     x, y, a, b = sets
     if min(len(x), len(y)) < 2 or min(len(a), len(b)) < 1:
         sizes = ", ".join(str(len(rows)) for rows in sets)
         raise StatsError(f"{name}: {sizes} vectors in X, Y, A, B; expected two targets and one attribute at least")
-    near_a, near_b = (unit(np.concatenate([x, y])) @ unit(attributes).T for attributes in (a, b))
+    near_a, near_b = ((similarity or cosines)(np.concatenate([x, y]), attributes) for attributes in (a, b))
     s = near_a.mean(1) - near_b.mean(1)
     rng, spread = generator(settings.seed, f"{name}/partitions"), settings.deviation
     p, partitions = permutation_p_value(s[: len(x)], s[len(x) :], rng=rng)
@@ -110,6 +126,12 @@ def association_test(
     )
 
 
+def cosines(rows: Floats, others: Floats) -> Floats:
+    """The cosine of every row with every other one."""
+    similarity: Floats = unit(rows) @ unit(others).T
+    return similarity
+
+
 def unit(rows: Floats) -> Floats:
     """Rows normalised to unit length; StatsError for a row of zeros."""
     length = np.linalg.norm(rows, axis=-1, keepdims=True)
@@ -125,7 +147,7 @@ def effect_size(x: Floats, y: Floats, spread: Spread) -> float:
 
 
 def effect_interval(near_a: Floats, near_b: Floats, units: Units, spread: Spread, *, rng: np.random.Generator) -> Value:
-    """The effect size with its interval, from the cosines of all targets (X, then Y) with A and with B."""
+    """The effect size with its interval, from the similarities of all targets (X, then Y) with A and B."""
     first, s = len(units[0]), near_a.mean(1) - near_b.mean(1)
     effect = effect_size(s[:first], s[first:], spread)
     if np.isnan(effect):
@@ -165,7 +187,7 @@ def _effect(values: Floats, weights: Floats, first: int, spread: Spread) -> Floa
 
 
 def _mean(near: Floats, weights: Floats) -> Floats:
-    """The weighted mean cosine of every target with the attributes."""
+    """The weighted mean similarity of every target with the attributes."""
     mean: Floats = (weights / weights.sum(-1, keepdims=True)) @ near.T
     return mean
 

@@ -1,4 +1,4 @@
-"""Measures along a direction: direct bias, RIPA, and the bias of nearest neighbours.
+"""Measures of two groups of words, mostly along their direction: direct bias, RIPA, RND, nearest neighbours.
 
 The direction is the first principal component of the pairs' differences, without centring; it points to the
 first words of the pairs. For a single pair it is the difference itself.
@@ -48,12 +48,13 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class WordMean:
-    """A mean over words with its interval, and each word's value; the direction is treated as fixed."""
+    """A mean over words with its interval, and each word's value; the pairs are treated as fixed."""
 
     mean: Value
     n: int
     values: Mapping[str, float]
-    direction: Direction
+    pairs: int
+    explained: float | None  # share of the pairs' variance along their direction, for measures that use it
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def direct_bias(vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDE
     bias_direction = direction(vectors, pairs)
     values = unit(_lookup_unique(vectors, words)) @ bias_direction.vector
     sizes = dict(zip(words, np.abs(values).tolist(), strict=True))
-    return _over_words("direct-bias", sizes, bias_direction, seed, (0.0, 1.0))
+    return _over_words("direct-bias", sizes, pairs, seed, scale=(0.0, 1.0), along=bias_direction)
 
 
 def ripa(
@@ -101,8 +102,18 @@ def ripa(
     bias_direction = direction(vectors, pairs, unit_length=False)
     leans = dict(zip(words, (_lookup_unique(vectors, words) @ bias_direction.vector).tolist(), strict=True))
     sizes = {word: abs(value) for word, value in leans.items()}
-    lean = _over_words("ripa", leans, bias_direction, seed)
-    return lean, _over_words("ripa-size", sizes, bias_direction, seed, (0.0, np.inf))
+    lean = _over_words("ripa", leans, pairs, seed, along=bias_direction)
+    return lean, _over_words("ripa-size", sizes, pairs, seed, scale=(0.0, np.inf), along=bias_direction)
+
+
+def relative_norm_distance(
+    vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0
+) -> WordMean:
+    """Mean of ‖word − second‖ − ‖word − first‖: unit vectors, and the means of those of the pairs' words."""
+    first, second = (unit(vectors.lookup([pair[side] for pair in pairs])).mean(0) for side in (0, 1))
+    rows = unit(_lookup_unique(vectors, words))
+    nearer = np.linalg.norm(rows - second, axis=1) - np.linalg.norm(rows - first, axis=1)
+    return _over_words("rnd", dict(zip(words, nearer.tolist(), strict=True)), pairs, seed)
 
 
 def knn_bias(vectors: WordVectors, words: Sequence[str], marks: Mapping[str, float], *, k: int = 100) -> NeighbourBias:
@@ -122,20 +133,21 @@ def knn_bias(vectors: WordVectors, words: Sequence[str], marks: Mapping[str, flo
         shares[word], marked[word] = mean(np.array(signs, dtype=np.float64)), len(signs)
     known = [word for word in words if marked[word] and word in marks]
     both = np.array([[shares[word], marks[word]] for word in known], dtype=np.float64).reshape(-1, 2)
-    return NeighbourBias(shares, marked, k, *_correlation(both), n=len(known))
+    return NeighbourBias(shares, marked, k, *correlation(both), n=len(known))
 
 
-def _correlation(both: Floats) -> tuple[Value, float | None]:
+def correlation(both: Floats) -> tuple[Value, float | None]:
+    """Pearson's correlation of two columns with Fisher's interval, and its p-value."""
     n = len(both)
     if n < 3:
         return Value(NAN, method=f"too few: {n} words"), None
     if (np.ptp(both, axis=0) <= 1e-12).any():
         return Value(NAN, method=f"{NO_SPREAD}: {n} words alike"), None
-    correlation = pearsonr(both[:, 0], both[:, 1])
-    value, p = float(correlation.statistic), float(correlation.pvalue)
+    found = pearsonr(both[:, 0], both[:, 1])
+    value, p = float(found.statistic), float(found.pvalue)
     if n < 4:
         return Value(value, method=f"too few: {n} words"), p
-    ends = correlation.confidence_interval()
+    ends = found.confidence_interval()
     return Value(value, float(ends.low), float(ends.high), "fisher"), p
 
 
@@ -148,9 +160,12 @@ def _lookup_unique(vectors: WordVectors, words: Sequence[str]) -> Floats:
 def _over_words(
     label: str,
     values: Mapping[str, float],
-    bias_direction: Direction,
+    pairs: Pairs,
     seed: int,
+    *,
     scale: tuple[float, float] = (-np.inf, np.inf),
+    along: Direction | None = None,
 ) -> WordMean:
     found = mean_interval(np.array([*values.values()]), rng=generator(seed, label), unit="words")
-    return WordMean(found.clip(*scale), len(values), values, bias_direction)
+    explained = None if along is None else along.explained
+    return WordMean(found.clip(*scale), len(values), values, len(pairs), explained)

@@ -13,19 +13,24 @@ from unmask.stats.corrections import holm
 from unmask.vectors.association import Association
 from unmask.vectors.ceat import CeatResult
 from unmask.vectors.directions import NeighbourBias
+from unmask.vectors.sentiment import SentimentBias
 from unmask.vectors.spec import VectorResult
 
 SHOWN = 5  # words at either end of a ranking
 NAMED = 12  # words named in a note
 ENDS = "Words at either end"
 ALPHA = 0.05
+_STATISTICS = {Association: "effect-size", CeatResult: "combined-effect", SentimentBias: "divergence"}
 
 
 def conclude(result: VectorResult, source: str) -> Finding:
     """The finding of one measure on one source of vectors."""
     if result.neighbour_bias is not None:
         return _neighbours(result.neighbour_bias, result, source)
-    return _over_words(result, source) if result.word_means else _questions(result, source)
+    if result.word_means:
+        return _over_words(result, source)
+    sentiment = [each for each in result.tests if isinstance(each, SentimentBias)]
+    return _sentiment(sentiment, result, source) if sentiment else _questions(result, source)
 
 
 def estimates_of(result: VectorResult) -> list[Estimate]:
@@ -39,11 +44,12 @@ def estimates_of(result: VectorResult) -> list[Estimate]:
         over = {"data": "words", "statistic": "correlation", "n": bias.n}
         found.append(Estimate.of(bias.correlation, **over, null=0.0, p=bias.p))
     for each in result.tests:
-        statistic, n = (
-            ("effect-size", sum(each.sizes)) if isinstance(each, Association) else ("combined-effect", each.draws)
-        )
-        about = {"data": each.question, "statistic": statistic, "n": n}
-        found.append(Estimate.of(each.effect, **about, null=0.0, p=each.p))
+        about = {"data": each.question, "statistic": _STATISTICS[type(each)], "null": 0.0}
+        if isinstance(each, SentimentBias):  # whose p is not about the divergence
+            found.append(Estimate.of(each.effect, **about, n=sum(each.sizes[:2])))
+        else:
+            n = sum(each.sizes) if isinstance(each, Association) else each.draws
+            found.append(Estimate.of(each.effect, **about, n=n, p=each.p))
     return [replace(estimate, measure=name) for estimate in found]
 
 
@@ -85,12 +91,52 @@ def _questions(result: VectorResult, source: str) -> Finding:
     )
 
 
-def _details(each: Association | CeatResult) -> tuple[str | int | float, ...]:
+def _details(each: Association | CeatResult | SentimentBias) -> tuple[str | int | float, ...]:
     """The last columns of a question's row."""
-    if isinstance(each, Association):
+    if not isinstance(each, CeatResult):
         partitions = f"{each.partitions:,} {'exact' if each.exact else 'sampled'}"
-        return partitions, "+".join(map(str, each.sizes)), len(each.left_out), each.effect.method
+        sizes = "+".join(map(str, each.sizes))
+        return partitions, sizes, len(each.left_out), each.effect.method
     return each.tau2, 100 * each.i2, each.draws, "–".join(map(str, dict.fromkeys(each.contexts)))
+
+
+_RNSB_COLUMNS = (
+    *("question", "divergence", "negative X (%)", "negative Y (%)", "p", "p (Holm)", "accuracy (%)"),
+    *("partitions", "X+Y+A+B", "left out", "interval"),
+)
+_RNSB_NOTE = (
+    "Divergence in nats of the normalised probabilities from even ones; 95% bootstrap interval over the words of A and "
+    "B; it is never below 0. Negative: mean probability of the terms. p: one-sided permutation test, the terms of Y "
+    "are more negative than those of X. Accuracy: of the classifier on unseen words of A and B; chance is about 50."
+)
+
+
+def _sentiment(tests: Sequence[SentimentBias], result: VectorResult, source: str) -> Finding:
+    corrected = holm([each.p for each in tests])
+    rows = []
+    for each, p in zip(tests, corrected, strict=True):
+        means = (100 * mean for mean in each.means)
+        rows.append((each.question, each.effect, *means, each.p, p, each.accuracy, *_details(each)))
+    ends = []
+    for each in tests:
+        order = [
+            f"{word} {100 * share:.0f}" for word, share in sorted(each.negative.items(), key=lambda item: -item[1])
+        ]
+        ends.append((each.question, ", ".join(order[:SHOWN]), ", ".join(order[::-1][:SHOWN])))
+    most = max(tests, key=lambda each: each.effect.value)
+    found = [each.question for each, p in zip(tests, corrected, strict=True) if p is not None and p < ALPHA]
+    answers = (
+        f"rnsb in {source}: from {min(each.effect.value for each in tests):.3f} to {most.effect.value:.3f} nats "
+        f"({most.question}).",
+        f"The terms of Y are more negative than those of X (p < {ALPHA} after Holm's correction) for "
+        f"{', '.join(found) or 'none'} of {len(tests)} questions.",
+    )
+    tables = (
+        Table(f"{result.measure.title} (rnsb) in {source}", _RNSB_COLUMNS, tuple(rows), _RNSB_NOTE, digits=3),
+        Table("Terms", ("question", "most negative (%)", "least negative (%)"), tuple(ends)),
+    )
+    plot = _plot("rnsb", {each.question: each.effect for each in tests}, "divergence")
+    return Finding(answers, tables, (plot,), _left_out(result))
 
 
 def _draws_plot(tests: Sequence[CeatResult]) -> Plot:
@@ -116,11 +162,11 @@ def _headline(measure: str, source: str, effects: Mapping[str, Value], significa
     )
 
 
-def _plot(measure: str, effects: Mapping[str, Value]) -> Plot:
-    title = f"Effect sizes of {measure}, by question"
+def _plot(measure: str, effects: Mapping[str, Value], axis: str = "effect size") -> Plot:
+    title = f"{axis[:1].upper()}{axis[1:]}s of {measure}, by question"
     rows = [charts.interval_row(name, effect) for name, effect in effects.items()]
     described = (f"{name} {each.value:.2f} ({each.low:.2f} to {each.high:.2f})" for name, each in effects.items())
-    chart = charts.intervals(rows, axis="effect size", null=0.0)
+    chart = charts.intervals(rows, axis=axis, null=0.0)
     return Plot(f"{measure}-effects", title, f"{title}: {'; '.join(described)}.", chart)
 
 
@@ -130,11 +176,15 @@ def _plot(measure: str, effects: Mapping[str, Value]) -> Plot:
 def _over_words(result: VectorResult, source: str) -> Finding:
     name, reads, first = result.measure.name, result.measure.reads, result.word_means[0][1]
     rows = tuple(
-        (number, each.mean, each.n, each.direction.pairs, 100 * each.direction.explained, each.mean.method)
+        (
+            *(number, each.mean, each.n, each.pairs),
+            None if each.explained is None else 100 * each.explained,
+            each.mean.method,
+        )
         for number, each in result.word_means
     )
     columns = ("number", "mean over words", "words", "pairs", "direction explains (%)", "interval")
-    note = f"{reads[:1].upper()}{reads[1:]}. The direction is treated as fixed."
+    note = f"{reads[:1].upper()}{reads[1:]}. The pairs are treated as fixed."
     order = sorted(first.values.items(), key=lambda item: -item[1])
     bins = [{"value": value, "series": name, "label": word} for word, value in first.values.items()]
     description = f"Histogram of the values of {first.n} words; their mean is {first.mean.value:.3f}."
@@ -164,7 +214,7 @@ def _neighbours(bias: NeighbourBias, result: VectorResult, source: str) -> Findi
     columns = ("correlation", "p", "words", "neighbours", "interval")
     note = (
         "Pearson's correlation of a word's own lean with the share of its neighbours that lean towards men; "
-        "the lean is the cosine with the gender direction of the same vectors. Words are not a random sample."
+        f"the lean is the cosine with the gender direction in {result.leans_of}. Words are not a random sample."
     )
     description = (
         f"knn-bias in {source}: correlation {_format(bias.correlation, 2)} over "

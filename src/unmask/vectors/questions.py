@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from unmask.core.errors import DataError, UnknownName
+from unmask.core.boundary import Rows, read_json
+from unmask.core.errors import DataError, UnknownName, quote
+from unmask.core.files import file_name
 from unmask.data.files import data_dirs
+from unmask.data.formats import is_file, read_table, user_path
 from unmask.vectors.contextual import WordInText
 
 Units = Sequence[Sequence[str]]  # what the members of X, Y, A and B are resampled with
@@ -31,6 +32,7 @@ SUFFIXES = (".json", ".jsonl", ".csv")
 IN_SENTENCES = "-sentences"
 SENTENCES = ("This is about {}.", "It has to do with {}.", "They were talking about {}.", "We thought of {}.")
 GENDER_TESTS = ("6", "7", "8")
+SENTIMENT_TESTS = ("weat-3", "weat-4", "weat-5", "weat-10", "religion-islam", "religion-judaism")  # of people
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,10 @@ def is_question(name: str) -> bool:
 
 def default_question_names(measure: str, data_dir: Path | None = None) -> tuple[str, ...]:
     """Default questions of a measure; sentence measures use SEAT's files 6, 7, 8 if they exist."""
-    if measure == "weat":
+    if measure.startswith("weat"):
         return tuple(question.name for question in weat_questions())
+    if measure == "rnsb":
+        return SENTIMENT_TESTS
     if measure == "ceat":
         return tuple(f"weat-{test}" for test in GENDER_TESTS)
     published = [_seat_file(f"sent-weat{test}", data_dir) for test in GENDER_TESTS]
@@ -149,7 +153,7 @@ def _load(name: str, data_dir: Path | None) -> tuple[Question, ...]:
     if name.removesuffix(IN_SENTENCES) in known:
         return (in_sentences(known[name.removesuffix(IN_SENTENCES)]),)
     if Path(name).suffix in SUFFIXES:
-        return read_questions(Path(name))
+        return read_questions(user_path(name))
     numbered = re.fullmatch(r"seat-(\d+b?)", name)
     stem = f"sent-weat{numbered[1]}" if numbered else name
     path = _seat_file(stem, data_dir)
@@ -173,7 +177,7 @@ def _load(name: str, data_dir: Path | None) -> tuple[Question, ...]:
 
 def _seat_file(stem: str, data_dir: Path | None) -> Path | None:
     candidates = (folder / SEAT / f"{stem}.jsonl" for folder in data_dirs(data_dir))
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if is_file(path)), None)
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
@@ -182,13 +186,9 @@ def read_questions(path: Path) -> tuple[Question, ...]:
     JSON: an object, or a list of them, with `name` and `x`, `y`, `a`, `b`, each with `name`, `texts` and
     optional `words`. CSV: columns question, set (x, y, a or b), name, text and optional word.
     """
-    try:
-        if path.suffix == ".csv":
-            return tuple(_from_table(pd.read_csv(path, dtype=str, keep_default_na=False), path))
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"{path} cannot be read ({reason}); expected questions as JSON or CSV") from None
+    if path.suffix == ".csv":
+        return tuple(_from_table(read_table(path, "questions as JSON or CSV")))
+    content = read_json(path)
     return tuple(_from_object(row, path) for row in (content if isinstance(content, list) else [content]))
 
 
@@ -197,37 +197,54 @@ def _from_object(row: Any, path: Path) -> Question:
     if isinstance(row, dict) and SEAT_KEYS.keys() <= row.keys():
         row, names = {"name": path.stem, **{new: row[old] for old, new in SEAT_KEYS.items()}}, SEAT_NAMES
     if not isinstance(row, dict) or not {"name", *SETS} <= row.keys():
-        raise DataError(f"{path.name}: a question must have name, x, y, a and b (or SEAT's targ1, targ2, attr1, attr2)")
+        raise DataError(
+            f"{path.name}: a question must have name, x, y, a and b (or SEAT's targ1, targ2, attr1, attr2), "
+            f"found {quote(row)}"
+        )
     if not all(isinstance(row[key], dict) for key in SETS):
-        raise DataError(f"{path.name}: x, y, a and b must be objects with name and texts")
+        raise DataError(f"{path.name}: x, y, a and b must be objects with name and texts, found {quote(row)}")
     columns = [(row[key].get(names[0]), row[key].get(names[1]), row[key].get("words")) for key in SETS]
-    return Question(str(row["name"]), *(_group(*column, path) for column in columns))
+    where = file_name(path)
+    return Question(_name(row["name"], where), *(_group(*column, where) for column in columns))
 
 
-def _from_table(table: pd.DataFrame, path: Path) -> Iterator[Question]:
-    missing = [column for column in ("question", "set", "name", "text") if column not in table]
+def _from_table(rows: Rows) -> Iterator[Question]:
+    missing = [column for column in ("question", "set", "name", "text") if not rows or column not in rows[0]]
     if missing:
-        raise DataError(f"{path.name} has no columns {', '.join(missing)}")
-    for name, rows in table.groupby("question", sort=False):
-        sets: Mapping[str, Any] = dict(list(rows.groupby("set")))
+        raise DataError(f"{rows.where} has no columns {', '.join(missing)}")
+    by_question: dict[str, dict[str, list[dict[str, str]]]] = {}
+    for row in rows:
+        by_question.setdefault(row["question"], {}).setdefault(row["set"], []).append(row)
+    for question, sets in by_question.items():
         if set(sets) != set(SETS):
-            raise DataError(f"{path.name}: {name} has the sets {', '.join(sets)}; expected x, y, a and b")
-        columns = [
-            (part["name"].iloc[0], part["text"].tolist(), part["word"].tolist() if "word" in part else ())
-            for part in (sets[key] for key in SETS)
-        ]
-        yield Question(str(name), *(_group(*column, path) for column in columns))
+            raise DataError(
+                f"{rows.where}: {quote(question)} has the sets {quote(sorted(sets))}; expected x, y, a and b"
+            )
+        parts = [sets[key] for key in SETS]
+        columns = [([row["text"] for row in part], [row.get("word", "") for row in part]) for part in parts]
+        groups = [_group(part[0]["name"], *column, rows.where) for part, column in zip(parts, columns, strict=True)]
+        yield Question(_name(question, rows.where), *groups)
 
 
-def _group(name: Any, texts: Any, words: Any, path: Path) -> Group:
+def _name(given: Any, where: str) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise DataError(f"{where}: found {quote(given)}, expected the name of a question or a set")
+    return given
+
+
+def _group(name: Any, texts: Any, words: Any, where: str) -> Group:
     """A validated group: distinct non-empty texts, and one word per text or none."""
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise DataError(f"{path.name}: {name} has no list of texts; expected words or sentences")
+    _name(name, where)
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise DataError(f"{where}: {quote(name)} has {quote(texts)}, expected a list of words or sentences")
     if len(set(texts)) < len(texts):
-        raise DataError(f"{path.name}: {name} has a text twice; expected each once")
+        raise DataError(f"{where}: {quote(name)} has a text twice; expected each once")
+    words = words or []
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise DataError(f"{where}: {quote(name)} has {quote(words)}, expected a list of words")
     if words and len(words) != len(texts):
-        raise DataError(f"{path.name}: {name} has {len(words)} words for {len(texts)} texts")
-    return Group(str(name), tuple(texts), tuple(words) if words and any(words) else ())
+        raise DataError(f"{where}: {quote(name)} has {len(words)} words for {len(texts)} texts")
+    return Group(name, tuple(texts), tuple(words) if any(words) else ())
 
 
 def _with_words(group: Group, known: Group) -> Group:
@@ -239,7 +256,7 @@ def _with_words(group: Group, known: Group) -> Group:
     for text in group.texts:
         best = next(((match.group(), word) for pattern, word in patterns if (match := pattern.search(text))), None)
         if best is None:
-            raise DataError(f"{group.name}: {text!r} has none of the words of {known.name}")
+            raise DataError(f"{group.name}: {quote(text)} has none of the words of {known.name}")
         matched.append(best)
     words, units = zip(*matched, strict=True)
     return replace(group, words=words, units=units)
@@ -255,5 +272,5 @@ def _span(text: str, word: str) -> tuple[int, int]:
     """The span of the whole word in the text; DataError if it does not occur."""
     match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
     if match is None:
-        raise DataError(f"{word!r} is not a word of {text!r}; give the word as written there")
+        raise DataError(f"{quote(word)} is not a word of {quote(text)}; give the word as written there")
     return match.span()

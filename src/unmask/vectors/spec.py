@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from unmask.core.options import check_values, option
+from unmask.core.options import MAX_SEED, check_values, option
 
 if TYPE_CHECKING:
     from unmask.vectors.association import Association
     from unmask.vectors.ceat import CeatResult
     from unmask.vectors.directions import NeighbourBias, WordMean
+    from unmask.vectors.sentiment import SentimentBias
 
 Spread = Literal["sample", "population"]  # which standard deviation; published is the sample's
 Pooling = Literal["first", "last", "mean", "mean-all"]
@@ -32,17 +33,25 @@ class VectorMeasure:
 _TOWARDS = "above 0: the targets X lie nearer to the attributes A, and Y to B"
 _ALONG = "how far words that should be neutral lie along the gender direction, 0 to 1"
 _POINT = "above 0: the words point towards the first words of the pairs (men), in units of vector length"
+_NEARER = "above 0: the words lie nearer to the mean of the first words of the pairs (men) than to that of the second"
 _COMPANY = "above 0: words that lean towards men also have neighbours that do"
+_UNEVEN = "at 0 all terms X and Y are equally negative for a classifier of the attributes, A positive and B negative"
 _CEAT, _RIPA = "Association over contexts of a corpus", "Relational inner product association"
+_DISTANCES = "azarpanah-farhadloo-2021-measuring"
 _ALL = tuple(
-    VectorMeasure(name, title, reads, "questions" if reads == _TOWARDS else "words", models_only, citation)
+    VectorMeasure(name, title, reads, "questions" if reads in (_TOWARDS, _UNEVEN) else "words", models_only, citation)
     for name, title, reads, models_only, citation in (
         ("weat", "Word association", _TOWARDS, False, "caliskan-etal-2017-semantics"),
+        ("weat-euclidean", "Word association by Euclidean distance", _TOWARDS, False, _DISTANCES),
+        ("weat-manhattan", "Word association by Manhattan distance", _TOWARDS, False, _DISTANCES),
+        ("weat-mahalanobis", "Word association by Mahalanobis distance", _TOWARDS, False, _DISTANCES),
         ("seat", "Sentence association", _TOWARDS, True, "may-etal-2019-measuring"),
         ("cseat", "Association of words in sentences", _TOWARDS, True, "tan-celis-2019-assessing"),
         ("ceat", _CEAT, _TOWARDS, True, "guo-caliskan-2021-detecting"),
+        ("rnsb", "Relative negative sentiment bias", _UNEVEN, False, "sweeney-najafian-2019-transparent"),
         ("direct-bias", "Direct bias", _ALONG, False, "bolukbasi-etal-2016-man"),
         ("ripa", _RIPA, _POINT, False, "ethayarajh-etal-2019-understanding"),
+        ("rnd", "Relative norm distance", _NEARER, False, "garg-etal-2018-word"),
         ("knn-bias", "Company of nearest neighbours", _COMPANY, False, "gonen-goldberg-2019-lipstick"),
     )
 )
@@ -59,14 +68,22 @@ class VectorSettings:
     words: Path | None = option(None, "Words that should be neutral, one per line.", shown="165 occupations")
     pairs: Path | None = option(None, "CSV of word pairs, masculine word first.", shown="Bolukbasi's ten pairs")
     k: int = option(100, "Neighbours per word (knn-bias).", flag="--neighbours", least=1)
-    vocabulary: int | None = option(50_000, "Only the first N words of the file can be neighbours (knn-bias).", least=2)
+    vocabulary: int | None = option(
+        50_000,
+        "Neighbours (knn-bias) and covariances (weat-mahalanobis) are of the first N words of the file.",
+        least=2,
+    )
+    before: str | None = option(None, "Vectors before mitigation: words lean as they do there (knn-bias).")
+    lexicon: tuple[Path, Path] | None = option(
+        None, "Positive and negative words, one per line (rnsb).", shown="A and B of the question"
+    )
     corpus: Path | None = option(None, "Text with one sentence per line (ceat).")
     each: int = option(100, "Sentences per word (ceat).", least=1)
-    draws: int = option(10_000, "Samples of one context per word (ceat).", least=2)
+    draws: int = option(10_000, "Samples of one context per word (ceat).", least=2, most=1_000_000)
     variance: Literal["published", "sampling"] = option(
         "published", "Variance of a sample (ceat): published or sampling."
     )
-    seed: int = option(0, "Random seed (samples, partitions, bootstrap).", least=0)
+    seed: int = option(0, "Random seed (samples, partitions, bootstrap).", least=0, most=MAX_SEED)
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
@@ -97,8 +114,9 @@ class VectorResult:
     """Result of one measure: by question or over words, with the words that have no vector."""
 
     measure: VectorMeasure
-    tests: tuple[Association | CeatResult, ...] = ()  # by question
+    tests: tuple[Association | CeatResult | SentimentBias, ...] = ()  # by question
     word_means: tuple[tuple[str, WordMean], ...] = ()  # by name of the number
     neighbour_bias: NeighbourBias | None = None
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by kind of input
     unanswered: tuple[tuple[str, str], ...] = ()  # question, reason
+    leans_of: str = ""  # the vectors that the leans of words come from

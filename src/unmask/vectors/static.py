@@ -1,6 +1,7 @@
-"""Static word vectors from files: word2vec, GloVe and fastText, text and binary, all read by gensim.
+"""Static word vectors from files: word2vec, GloVe and fastText, text and binary.
 
-The format is detected from the first bytes, never from the file name; `.gz` is decompressed.
+The format is detected from the first bytes, never from the file name; `.gz` is decompressed. What a file says of its
+size is never trusted. fastText's own binary files are read by gensim.
 """
 
 from __future__ import annotations
@@ -8,23 +9,32 @@ from __future__ import annotations
 import gzip
 import struct
 import warnings
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, quote
+from unmask.core.files import file_name
 from unmask.core.types import Floats
+from unmask.data.formats import is_file
 
+Row = NDArray[np.float32]
 Format = Literal["word2vec-text", "word2vec-binary", "glove-text", "fasttext-binary"]
 FASTTEXT = struct.pack("<i", 793712314)  # the first bytes of fastText's own binary files
-LINE = 1 << 16  # maximum bytes of a line of a text file
+LINE = 1 << 16  # bytes of a line that is read to detect the format
+MAX_LINE = 1 << 22  # bytes of a line of a text file
+MAX_SIZE = 1 << 16  # dimensions
+MAX_RATIO = 1032  # by which gzip can compress
+_CHUNK = 1 << 20  # bytes of a binary file read at a time
+_FASTTEXT_HEADER = struct.Struct("<14id3i")  # magic, version, 12 settings, a rate, entries, words, labels
 SHOWN = 10  # unknown words listed in a message
 
 
@@ -56,6 +66,12 @@ class WordVectors:
     def __contains__(self, word: str) -> bool:
         return word in self._rows
 
+    def first(self, count: int | None) -> WordVectors:
+        """The first words only; all of them without a number."""
+        if count is None or count >= len(self.words):
+            return self
+        return WordVectors(self.words[:count], self.matrix[:count], self.source)
+
     def missing(self, words: Iterable[str]) -> tuple[str, ...]:
         """The words that have no vector, each once."""
         return tuple(dict.fromkeys(word for word in words if word not in self._rows))
@@ -77,103 +93,145 @@ def read_vectors(path: Path, words: Iterable[str] | None = None, *, limit: int |
     unseen words are unknown, as in the other formats.
     """
     wanted = None if words is None else tuple(dict.fromkeys(words))
-    keyed = _load_keyed(path, wanted, limit)
-    wanted = tuple(keyed.index_to_key) if wanted is None else wanted
-    kept = [word for word in wanted if word in keyed.key_to_index]
+    form = format_of(path)
+    try:
+        if form == "fasttext-binary":
+            rows = _fasttext_rows(path, limit)
+        else:
+            with _open(path) as stream:
+                read = _binary_rows if form == "word2vec-binary" else _text_rows
+                rows = read(stream, None if wanted is None else set(wanted), limit)
+    except (OSError, EOFError, ValueError, LookupError, zlib.error) as error:
+        raise DataError(
+            f"{path.name} looks like {form} but cannot be read whole ({error}); "
+            "request only the words you need, or download the file again"
+        ) from None
+    wanted = tuple(rows) if wanted is None else wanted
+    kept = tuple(word for word in wanted if word in rows)
     if not kept:
-        raise _no_words(path, len(wanted))
-    matrix = keyed.vectors[[keyed.key_to_index[word] for word in kept]].astype(np.float64)
-    unknown = tuple(word for word in wanted if word not in keyed.key_to_index)
-    return WordVectors(tuple(kept), matrix, path.name, unknown)
+        raise DataError(
+            f"{path.name} has none of the {len(wanted)} requested words; check its language and letter case"
+        )
+    matrix = np.array([rows[word] for word in kept], dtype=np.float64)
+    return WordVectors(kept, matrix, file_name(path), tuple(word for word in wanted if word not in rows))
 
 
 def format_of(path: Path) -> Format:
     """Detect the format from the first two lines."""
+    if not is_file(path):
+        raise DataError(f"{path} cannot be read (no such file); expected a file of word vectors")
     try:
         with _open(path) as stream:
             first = stream.readline(LINE)
             second = stream.readline(LINE)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read ({error}); expected a file of word vectors") from None
     if first.startswith(FASTTEXT):
         return "fasttext-binary"
-    parts = first.split()
-    if len(parts) == 2 and all(part.isdigit() for part in parts):  # numbers of words and of dimensions
-        return "word2vec-text" if _is_text(second, int(parts[1])) else "word2vec-binary"
+    if (header := _header(first)) is not None:
+        return "word2vec-text" if _is_text(second, header[1]) else "word2vec-binary"
     if _is_text(first, None):
         return "glove-text"
     raise DataError(
-        f"{path.name} is not a file of word vectors: its first line is {first[:40]!r}; "
+        f"{path.name} is not a file of word vectors: its first line is {quote(first[:40])}; "
         "expected word2vec, GloVe or fastText, text or binary"
     )
 
 
-def _load_keyed(path: Path, words: Sequence[str] | None, limit: int | None) -> Any:
-    """Load with gensim; of a text file only the lines of these words, which is much faster."""
-    form = format_of(path)
-    if words is None or form not in ("word2vec-text", "glove-text"):
-        return _load(path, form, limit)
-    with TemporaryDirectory() as folder:
-        subset = Path(folder) / path.name.removesuffix(".gz")
-        subset.write_bytes(_lines(path, form, words, limit))
-        return _load(subset, "word2vec-text", None)
+def _header(line: bytes) -> tuple[int, int] | None:
+    """The numbers of words and of dimensions in the first line of a word2vec file; None if it is no such line."""
+    parts = line.split()
+    if len(parts) != 2 or not all(part.isdigit() and len(part) < 16 for part in parts):
+        return None
+    return int(parts[0]), int(parts[1])
 
 
-def _load(path: Path, form: Format, limit: int | None) -> Any:
-    gensim = _gensim()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # gensim opens a file without a header twice
-        try:
-            if form == "fasttext-binary":
-                return _first(gensim.fasttext.load_facebook_vectors(str(path)), limit)
-            return gensim.KeyedVectors.load_word2vec_format(
-                str(path), binary=form == "word2vec-binary", no_header=form == "glove-text", limit=limit
-            )
-        except (ValueError, EOFError, OSError, struct.error, NotImplementedError) as error:
-            reason = str(error)  # raised below: the error itself would keep the file open
-    raise DataError(
-        f"{path.name} looks like {form} but cannot be read whole ({reason}); "
-        "request only the words you need, or download the file again"
-    )
+def _text_rows(stream: BinaryIO, wanted: set[str] | None, limit: int | None) -> dict[str, Row]:
+    """The vectors of a text file; of some words only, entries that contain spaces (GloVe) are skipped."""
+    first = stream.readline(MAX_LINE)
+    header = _header(first)
+    size = len(first.split()) - 1 if header is None else header[1]
+    names = None if wanted is None else {word.encode("utf-8") for word in wanted}
+    rows: dict[str, Row] = {}
+    following = iter(lambda: stream.readline(MAX_LINE + 1), b"")
+    lines = following if header else chain([first], following)
+    number = 0
+    for number, line in enumerate(islice(lines, header[0] if header and names is None else None), start=1):
+        if limit is not None and number > limit:
+            break
+        if len(line) > MAX_LINE:
+            raise ValueError(f"more than {MAX_LINE:,} bytes in the line of vector {number}")
+        word, *cells = line.split(b" ", 1)
+        if names is not None and word not in names:
+            continue
+        values = cells[0].split() if cells else []
+        if len(values) == size:
+            with np.errstate(over="ignore"):  # refused with all that is not finite
+                rows.setdefault(word.decode("utf-8"), np.array(values, dtype=np.float32))
+        elif names is None:
+            raise ValueError(f"{len(values)} values in the line of vector {number}, expected {size}")
+    if header and names is None and number < min(header[0], limit or header[0]):
+        raise EOFError(f"{number:,} words, expected {header[0]:,} by its first line")
+    return rows
 
 
-def _lines(path: Path, form: Format, words: Sequence[str], limit: int | None) -> bytes:
-    """The lines of these words, with a header; GloVe entries that contain spaces are skipped."""
-    wanted = {word.encode("utf-8") for word in words}
+def _binary_rows(stream: BinaryIO, wanted: set[str] | None, limit: int | None) -> dict[str, Row]:
+    """The vectors of a binary file: a word, a space and its values, again and again."""
+    count, size = _header(stream.readline(LINE)) or (0, 0)
+    if not 0 < size <= MAX_SIZE:
+        raise ValueError(f"{size:,} dimensions, expected 1 to {MAX_SIZE:,}")
+    rows: dict[str, Row] = {}
+    buffer, at = b"", 0
+    for _ in range(count if limit is None else min(count, limit)):
+        while (space := buffer.find(b" ", at)) < 0 or len(buffer) <= space + 4 * size:
+            if space < 0 and len(buffer) - at > LINE:
+                raise ValueError(f"a word of more than {LINE:,} bytes")
+            if not (chunk := stream.read(_CHUNK)):
+                raise EOFError("it ends within a vector, or before the number of words in its first line")
+            buffer, at = buffer[at:] + chunk, 0
+        word = buffer[at:space].lstrip(b"\n").decode("utf-8")
+        if wanted is None or word in wanted:
+            rows.setdefault(word, np.frombuffer(buffer, "<f4", size, space + 1).copy())
+        at = space + 1 + 4 * size
+    return rows
+
+
+def _fasttext_rows(path: Path, limit: int | None) -> dict[str, Row]:
+    """The vectors of fastText's own binary file, read by gensim; its sizes are checked against the file first."""
     with _open(path) as stream:
-        first = stream.readline()
-        headed = form == "word2vec-text"
-        size = int(first.split()[1]) if headed else len(first.split()) - 1
-        lines = islice(stream if headed else chain([first], stream), limit)
-        found = (line for line in lines if line.split(b" ", 1)[0] in wanted)
-        kept = [line.rstrip() + b"\n" for line in found if len(line.split()) == size + 1]
-    if not kept:
-        raise _no_words(path, len(words))
-    return b"%d %d\n" % (len(kept), size) + b"".join(kept)
+        numbers = _FASTTEXT_HEADER.unpack(stream.read(_FASTTEXT_HEADER.size).ljust(_FASTTEXT_HEADER.size, b"\0"))
+    dimensions, bucket, shortest, longest, entries, words = (numbers[index] for index in (2, 10, 11, 12, 15, 16))
+    ratio = MAX_RATIO if path.suffix == ".gz" else 1
+    if not (0 < dimensions <= MAX_SIZE and bucket >= 0 and 0 < words <= entries and 0 <= shortest <= longest <= 100):
+        raise ValueError("impossible sizes in its header")
+    if 4 * dimensions * (words + bucket) > ratio * path.stat().st_size:
+        raise ValueError(f"{words:,} words of {dimensions:,} dimensions by its header, but the file is too small")
+    gensim = gensim_models("reading fastText's binary files")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):  # values that are not finite are refused later
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
+            keyed = gensim.fasttext.load_facebook_vectors(str(path))
+        except (
+            struct.error,
+            NotImplementedError,
+            AssertionError,
+            TypeError,
+            AttributeError,
+            MemoryError,
+            OverflowError,
+        ) as error:
+            reason = str(error) or type(error).__name__  # raised below: the error itself would keep the file open
+        else:
+            return {word: keyed.vectors[number] for number, word in enumerate(keyed.index_to_key[:limit])}
+    raise ValueError(reason)
 
 
-def _no_words(path: Path, requested: int) -> DataError:
-    return DataError(f"{path.name} has none of the {requested} requested words; check its language and letter case")
-
-
-def _gensim() -> Any:
+def gensim_models(purpose: str) -> Any:
     """gensim.models, imported on first use."""
     try:
         return import_module("gensim.models")
     except ImportError:
-        raise DataError(
-            "reading word vectors needs gensim, which is not installed: pip install 'unmask[vectors]'"
-        ) from None
-
-
-def _first(keyed: Any, limit: int | None) -> Any:
-    """The first words of a fastText binary file, which gensim always reads whole."""
-    if limit is None:
-        return keyed
-    subset = _gensim().KeyedVectors(keyed.vector_size)
-    words = list(islice(keyed.index_to_key, limit))
-    subset.add_vectors(words, keyed.vectors[: len(words)])
-    return subset
+        raise DataError(f"{purpose} needs gensim, which is not installed: pip install 'unmask[vectors]'") from None
 
 
 def _open(path: Path) -> BinaryIO:

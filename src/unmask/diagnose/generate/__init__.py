@@ -19,6 +19,7 @@ from unmask.audit.session import Session
 from unmask.core.errors import ModelError
 from unmask.core.files import partial_file
 from unmask.core.options import Opening, Options, fill_groups
+from unmask.core.spreadsheets import escape
 from unmask.core.types import Dataset, Pair
 from unmask.data.pairs import ITSELF
 from unmask.diagnose.generate.candidates import (
@@ -127,7 +128,7 @@ def write_proposals(
         names = [field.name for field in fields(Proposal)]
         writer.writerow(names)
         for family in generate(session, data, rules=rules, wordnet=wordnet):
-            writer.writerows([getattr(proposal, name) for name in names] for proposal in family)
+            writer.writerows([escape(getattr(proposal, name)) for name in names] for proposal in family)
             counts.append(len(family) - 1)
     notes = () if wordnet else (NO_WORDNET,)
     return GenerationResult(len(counts), sum(counts), counts.count(0), notes)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, quote
+from unmask.data.formats import user_path
 
 FILES = {"NOUN": "noun", "VERB": "verb", "ADJ": "adj"}
 _PARTS = {"n": "NOUN", "v": "VERB", "a": "ADJ", "s": "ADJ"}
@@ -39,6 +40,7 @@ class WordNet:
 
     def __init__(self, root: Root) -> None:
         self._read, self._synsets = cache(lambda name: (root / name).read_bytes()), cache(self._found)
+        self._root = root
         names = [f"{kind}.{part}" for kind in ("index", "data") for part in FILES.values()]
         lacking = [name for name in names if not (root / name).is_file()]
         if lacking:
@@ -46,15 +48,26 @@ class WordNet:
 
     def synonyms(self, lemma: str, part: str) -> tuple[str, ...]:
         """Words that share one of the lemma's most frequent senses."""
-        return _others((word for synset in self._synsets(lemma, part) for word in synset.words), lemma)
+        return self._others(self._shared(lemma, part), lemma)
 
     def near(self, lemma: str, part: str) -> tuple[str, ...]:
         """Words of similar senses, and hypernyms."""
-        return _others(self._pointed(lemma, part, NEAR), lemma)
+        return self._others(self._pointed(lemma, part, NEAR), lemma)
 
     def antonyms(self, lemma: str, part: str) -> tuple[str, ...]:
         """Antonyms."""
-        return _others(self._pointed(lemma, part, (ANTONYM,)), lemma)
+        return self._others(self._pointed(lemma, part, (ANTONYM,)), lemma)
+
+    def _others(self, words: Iterator[str], lemma: str) -> tuple[str, ...]:
+        """The words but the lemma, each once; DataError if the database is damaged."""
+        try:
+            return tuple(dict.fromkeys(word for word in words if word.lower() != lemma.lower()))
+        except (ValueError, IndexError, OSError, zipfile.BadZipFile) as error:
+            raise DataError(f"{self._root}: damaged at {quote(lemma)} ({error}); install WordNet again") from error
+
+    def _shared(self, lemma: str, part: str) -> Iterator[str]:
+        for synset in self._synsets(lemma, part):
+            yield from synset.words
 
     def _pointed(self, lemma: str, part: str, symbols: tuple[str, ...]) -> Iterator[str]:
         for synset in self._synsets(lemma, part):
@@ -86,7 +99,7 @@ class WordNet:
 def find_wordnet(folder: Path | None = None) -> WordNet | None:
     """WordNet in `folder`, else in its usual places; None if not found."""
     if folder is not None:
-        return WordNet(folder)
+        return WordNet(user_path(folder))
     return next((WordNet(root) for root in _search_paths() if (root / "index.noun").is_file()), None)
 
 
@@ -101,9 +114,5 @@ def _search_paths() -> Iterator[Root]:
     for folder in (*given, *usual):
         yield folder / "corpora" / "wordnet"
         packed = folder / "corpora" / "wordnet.zip"
-        if packed.is_file():
+        if zipfile.is_zipfile(packed):
             yield zipfile.Path(packed, "wordnet/")
-
-
-def _others(words: Iterator[str], lemma: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for word in words if word.lower() != lemma.lower()))

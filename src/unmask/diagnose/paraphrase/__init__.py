@@ -15,7 +15,7 @@ from unmask.data.pairs import NUMBER, ORIGINAL
 from unmask.diagnose.common import results
 from unmask.diagnose.paraphrase import tables
 from unmask.diagnose.paraphrase.families import ALL, SUM, Family, FamilyVerdicts, family_differences, family_set
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Finding
 from unmask.measures import find
 
@@ -84,7 +84,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     return every
 
 
-def details(observations: Observations) -> dict[str, object]:
+def details(observations: Observations, _: DiagnosisSettings) -> dict[str, object]:
     """The differences of every original and its paraphrases, by measure and scale, and their sentences."""
     families = [
         {"model": observation.names[0], "measure": measure, "scale": scale, "families": group}
@@ -122,21 +122,7 @@ def answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
     )
 
 
-def _unfit_reason(data: Dataset) -> str:
+def unfit_reason(data: Dataset) -> str:
+    """Why data are no paraphrases; empty if they are."""
     fit = has_field(data, ORIGINAL) and has_field(data, NUMBER)
     return "" if fit else f"its pairs have no {ORIGINAL} and {NUMBER}: they are not paraphrases"
-
-
-PARAPHRASE = Diagnosis(
-    name="paraphrase",
-    title="Stability under paraphrasing",
-    question="Does a measure reach the same verdict when a pair is paraphrased?",
-    observe=observe,
-    conclude=conclude,
-    estimates=estimates,
-    details=details,
-    order=6,
-    unfit_reason=_unfit_reason,
-    data=("paraphrases",),
-    citation="kwon-mihindukulasooriya-2022-empirical",
-)

@@ -33,6 +33,7 @@ class Family:
     original: str
     category: str
     differences: Floats
+    numbers: tuple[int, ...] = ()  # which of the original's pairs each difference is of: some may be unscored
 
     def outcomes(self, band: float) -> Ints:
         """1 towards the stereotype, -1 against it, 0 nearly equally likely: at most `band` from zero."""
@@ -97,7 +98,12 @@ def family_differences(
         by_item = {item.row.item: _difference(item, scale) for item in scored}
         values = {name: np.array([by_item[pair.id] for pair in pairs]) for name, pairs in paraphrases.pairs.items()}
         families[scale] = tuple(
-            Family(name, paraphrases.pairs[name][0].groups.get("category", ""), own[~np.isnan(own)])
+            Family(
+                name,
+                paraphrases.pairs[name][0].groups.get("category", ""),
+                own[~np.isnan(own)],
+                tuple(np.flatnonzero(~np.isnan(own)).tolist()),
+            )
             for name, own in values.items()
             if not np.isnan(own[0]) and not np.isnan(own[1:]).all()
         )
@@ -106,11 +112,7 @@ def family_differences(
 
 def _difference(item: ScoredItem, scale: str) -> float:
     """M_DIFF: score of the stereotyping sentence minus score of the other; NaN when unscored."""
-    if not item.sentences:
-        return float("nan")
-    both = item.sentences["more"], item.sentences["less"]
-    more, less = (each.value / (len(each.logprobs) if scale == PER_TOKEN else 1) for each in both)
-    return more - less
+    return item.difference_per_token if scale == PER_TOKEN else item.row.difference
 
 
 def _originals_elsewhere(names: set[str]) -> dict[str, Pair]:
@@ -167,9 +169,14 @@ class FamilyVerdicts:
         return [family.differences for family in self.families]
 
     @cached_property
+    def in_sign(self) -> FamilyAgreement:
+        """Agreement in sign of all families."""
+        return self.agreement(0.0)
+
+    @cached_property
     def signs(self) -> dict[str, FamilyAgreement]:
         """Agreement in sign: of all families, and of each bias type."""
-        return {ALL: self.agreement(0.0), **{name: self.agreement(0.0, name) for name in self.categories}}
+        return {ALL: self.in_sign, **{name: self.agreement(0.0, name) for name in self.categories}}
 
     def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
         """Agreement of outcomes within families, overall or of one bias type."""

@@ -13,6 +13,7 @@ from unmask.stats.concordance import FamilyAgreement
 
 BANDS = (0.0, 0.1, 0.25, 0.5, 1.0)
 SHOWN = 10  # originals listed as most opposed
+AUTHORS_DATA = (100, 383)  # originals, and pairs in all
 PAPERS = ("cps", "cps-exact")  # measures used in the paper
 WHERE = ("model", "data", "measure")
 
@@ -28,7 +29,7 @@ def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
         tuple(rows),
         "Chance: signs shuffled among the pairs of each bias type, in brackets what 95% of shuffles give; "
         "p: so much agreement or more by shuffling. Interval of agreement over originals, by Wilson. "
-        "Published: on the authors' own paraphrases of 100 pairs of CrowS-Pairs, which are not public.",
+        "Published: only beside the authors' own 383 pairs of 100 originals of CrowS-Pairs, which are not public.",
         digits=1,
     )
 
@@ -61,8 +62,9 @@ def corrected_p(verdicts: FamilyVerdicts) -> dict[str, float | None]:
 
 
 def published_agreement(verdicts: FamilyVerdicts, group: str) -> float | None:
-    """The published agreement of a model, overall or for a bias type."""
-    if verdicts.measure not in PAPERS:
+    """The published agreement of a model, overall or for a bias type; None on other data than the authors'."""
+    size = len(verdicts.families), sum(each.size for each in verdicts.all_differences)
+    if verdicts.measure not in PAPERS or size != AUTHORS_DATA:
         return None
     return published_value(
         "paraphrase", verdicts.model, data="crows-pairs", measure="cps", statistic="agreement", group=group

@@ -1,5 +1,11 @@
 // DOM helpers. Text always becomes a text node, so nothing in a dataset can become markup.
 
+// Characters that are invisible, or that reorder the text around them.
+const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufffe\uffff]/g;
+
+/** Text with hidden characters written as \u001b. */
+export const legible = (text) => text.replace(HIDDEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 const PROPERTIES = new Set(["value", "checked", "hidden", "disabled", "selected", "htmlFor", "tabIndex"]);
 
 /** An element with attributes, event listeners (`on`), CSS variables (`vars`) and children. */
@@ -11,9 +17,10 @@ export function el(tag, attributes = {}, ...children) {
     else if (name === "vars") Object.entries(value).forEach(([key, one]) => node.style.setProperty(key, one));
     else if (name === "class") node.className = value;
     else if (PROPERTIES.has(name)) node[name] = value;
-    else node.setAttribute(name, value === true ? "" : String(value));
+    else node.setAttribute(name, value === true ? "" : name === "href" ? value : legible(String(value)));
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined)
+    .map((child) => (typeof child === "string" ? legible(child) : child)));
   return node;
 }
 
@@ -64,7 +71,7 @@ export function won(outcome, names) {
 
 /** Announce a message to screen readers. */
 export function announce(text) {
-  document.getElementById("status").textContent = text;
+  document.getElementById("status").textContent = legible(text);
 }
 
 /** Show a view in the page. */

@@ -47,12 +47,12 @@ function card() {
   const one = state.answers[state.at];
   const sentence = (word) => {
     const [before, after] = one.text.split("{slot}");
-    return el("p", { class: "answer" }, before, el("mark", {}, word.text), after, " ", el("span", { class: "soft" }, `${number(100 * word.probability, 1)} %`));
+    return el("p", { class: "answer" }, el("bdi", {}, before, el("mark", {}, word.text), after), " ", el("span", { class: "soft" }, `${number(100 * word.probability, 1)} %`));
   };
   const button = (key) => el("button", { type: "button", class: "verdict-button", id: `say-${key}`, "aria-pressed": String(one.own === KEYS[key]),
     on: { click: () => say(key) } }, el("kbd", {}, key.toUpperCase()), ` ${SAID[KEYS[key]]}`);
   return el("section", { class: "pair judging", "aria-label": one.prompt },
-    el("p", { class: "soft" }, `${one.prompt} · ${one.category} · ${one.form} · ${state.at + 1} of ${state.answers.length}`),
+    el("p", { class: "soft" }, [one.prompt, one.category, one.form].map((text) => [el("bdi", {}, text), " · "]), `${state.at + 1} of ${state.answers.length}`),
     el("div", { role: "group", "aria-label": "What the model wrote, likeliest first" }, one.words.map(sentence)),
     el("p", { class: "soft" }, one.rule === "undecided" ? `Not decided by the rules: ${one.reason}.` : `The rules say ${one.rule}: ${one.reason}.`,
       one.own ? ` You said: ${SAID[one.own]}.` : ""),

@@ -26,7 +26,7 @@ function run(one) {
   return el("section", { "aria-label": one.name },
     el("h2", {}, one.name),
     el("p", { class: "soft" }, `${one.model.kind} model, ${(one.model.parameters ?? 0).toLocaleString("en")} parameters; ` +
-      one.data.map((data) => `${data.title} (${data.n.toLocaleString("en")})`).join(", ")),
+      one.data.map((data) => `${data.title} (${data.n.toLocaleString("en")}${data.subset_of ? ` of ${data.subset_of.toLocaleString("en")}, a subset` : ""})`).join(", ")),
     (one.model.warnings || []).map((warning) => el("p", { class: "soft" }, warning)),
     failed.length ? el("div", { class: "banner" },
       el("p", {}, el("strong", {}, "Do not report these numbers before this is resolved.")),

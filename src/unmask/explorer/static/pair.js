@@ -25,9 +25,9 @@ function draw(item, line, found, wanted) {
   show(
     heading(item, line, wanted),
     el("div", { class: "quoted" },
-      el("p", {}, el("span", { class: "side more" }, `▲ ${names.more}`), " ", found.texts[0] ?? "(its text was not kept)"),
-      el("p", {}, el("span", { class: "side less" }, `▼ ${names.less}`), " ", found.texts[1] ?? "(its text was not kept)"),
-      third ? el("p", {}, el("span", { class: "side" }, `○ ${names.unrelated}`), " ", third) : null),
+      el("p", {}, el("span", { class: "side more" }, `▲ ${names.more}`), " ", el("bdi", {}, found.texts[0] ?? "(its text was not kept)")),
+      el("p", {}, el("span", { class: "side less" }, `▼ ${names.less}`), " ", el("bdi", {}, found.texts[1] ?? "(its text was not kept)")),
+      third ? el("p", {}, el("span", { class: "side" }, `○ ${names.unrelated}`), " ", el("bdi", {}, third)) : null),
     summary(measures, found, names),
     el("h2", {}, "Token by token, measures side by side"), tokenTable(item, found, wanted, names),
     el("h2", {}, "Which words decided"), key(names),

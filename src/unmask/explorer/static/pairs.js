@@ -1,11 +1,11 @@
 // The table of pairs: search, filters, order, selection.
 
-import { announce, choice, count, el, show, SIGN, signed, TEMPLATE, won } from "./dom.js";
+import { announce, choice, count, el, show, SIGN, signed, won } from "./dom.js";
 import { csv, records, save } from "./export.js";
 import { direction, fitting, NO_GROUP, read, written } from "./filters.js";
 import { Grid } from "./grid.js";
 import { address, go, note } from "./links.js";
-import { column, group, outcome, sides, store } from "./store.js";
+import { column, group, isTemplate, outcome, sides, store } from "./store.js";
 
 const FEW = 60; // values that a choice can list
 const LEAD = 8, KEPT = 5; // words before the first difference: if more than LEAD, the last KEPT are shown
@@ -79,9 +79,9 @@ function toolbar(state) {
 }
 
 function outcomes() {
-  const open = Array.from(store.pairs.item, (_, line) => sides(line) === TEMPLATE);
-  const [more, less] = open.every(Boolean) ? ["masculine", "feminine"]
-    : open.some(Boolean) ? ["stereotyping, or masculine,", "other, or feminine,"] : ["stereotyping", "other"];
+  const open = Array.from(store.pairs.item, (_, line) => isTemplate(line));
+  const [more, less] = open.every(Boolean) ? [sides(0).more, sides(0).less]
+    : open.some(Boolean) ? ["stereotyping, or first,", "other, or second,"] : ["stereotyping", "other"];
   const all = [["", "all"], ["more", `${SIGN.more} ${more} likelier`], ["less", `${SIGN.less} ${less} likelier`],
     ["tie", `${SIGN.tie} tie`], ["unscored", `${SIGN.unscored} not scored`]];
   return store.runs.length > 1 ? [...all, ["flips", "≠ runs disagree"]] : all;
@@ -150,10 +150,10 @@ function texts(line) {
   while (back < short - front && more[more.length - 1 - back] === less[less.length - 1 - back]) back += 1;
   const names = sides(line);
   return [["more", more], ["less", less]].map(([side, words]) => el("p", {},
-    el("span", { class: `side ${side}`, "aria-label": `${names[side]}:`, role: "img" }, SIGN[side]), " ",
+    el("span", { class: `side ${side}`, "aria-label": `${names[side]}:`, role: "img" }, SIGN[side]), " ", el("bdi", {},
     front > LEAD ? `… ${words.slice(front - KEPT, front).join(" ")} ` : front ? `${words.slice(0, front).join(" ")} ` : "",
     el("b", {}, words.slice(front, words.length - back).join(" ")),
-    back ? ` ${words.slice(words.length - back).join(" ")}` : ""));
+    back ? ` ${words.slice(words.length - back).join(" ")}` : "")));
 }
 
 /** The difference as a signed number and as a bar from the centre. */

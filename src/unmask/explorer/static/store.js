@@ -35,10 +35,18 @@ const haystack = (found, line) =>
 export const column = (run, measure) =>
   store.pairs.scores.find((one) => one.run === run && one.measure === measure);
 
-/** The names of the sides of a pair: a filled template has a slot. */
-export function sides(line) {
+/** Whether a pair is a filled template, which has a slot. */
+export function isTemplate(line) {
   const slot = store.pairs.groups.find((one) => one.name === "slot");
-  return slot && group(slot, line) ? TEMPLATE : STEREOTYPE;
+  return Boolean(slot && group(slot, line));
+}
+
+/** The names of the sides of a pair: of a template masculine and feminine, or the words of the user's own slot. */
+export function sides(line) {
+  if (!isTemplate(line)) return STEREOTYPE;
+  const data = group(store.pairs.data, line);
+  const own = store.runs.flatMap((run) => run.data).find((card) => card.name === data && card.sides);
+  return own ? { ...TEMPLATE, more: `“${own.sides[0]}”`, less: `“${own.sides[1]}”` } : TEMPLATE;
 }
 
 /** The value of a group column in a row. */

@@ -16,7 +16,7 @@ export function strips(one, names) {
   const lines = Object.entries(names).filter(([side]) => one.scores[side] !== null && one.scores[side] !== undefined).map(([side, name]) =>
     el("div", { class: "sentence" },
       el("span", { class: "side" }, `${name} sentence`, el("br"), number(one.scores[side], 3)),
-      el("span", { class: "words" }, one.tokens[side].map((token) => strip(token, largest)))));
+      el("span", { class: "words", dir: "auto" }, one.tokens[side].map((token) => strip(token, largest)))));
   const note = one.difference !== null && !one.adds_up && all.length ? el("p", { class: "soft" }, NO_SUM) : null;
   return el("section", { class: "pair", "aria-label": one.measure }, head, lines, note);
 }

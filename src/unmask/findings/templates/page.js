@@ -23,8 +23,8 @@
       }
     }
   }, { rootMargin: "300px" });
-  for (const [id, spec] of Object.entries(specs)) {
-    const container = document.querySelector("#" + id + " .chart");
+  for (const [id, spec] of Object.entries(window.vegaEmbed ? specs : {})) {
+    const container = document.getElementById(id).querySelector(".chart");
     if (container.querySelector("svg")) {
       waiting.set(container, spec);
       watcher.observe(container);

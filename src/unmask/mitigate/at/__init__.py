@@ -6,20 +6,16 @@ while the states of sentences with attribute words are preserved.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 from unmask.core.seeds import generator
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss, AttributeVectors
 from unmask.mitigate.at.sentences import WordOccurrence, check_occurrences, find_occurrences
-from unmask.mitigate.mlm import reminders, tokenize_texts
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
-from unmask.models.eraser import attach, attached_eraser, detach
+from unmask.mitigate.mlm import frozen_copy, reminders, tokenize_texts
+from unmask.mitigate.spec import MitigationContext, MitigationOptions, Outcome
 from unmask.training import train
 from unmask.training.collators import TokenRow
 from unmask.training.distributed import on_main_process
@@ -30,7 +26,7 @@ def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool =
     length = min(context.options.length, context.lm.facts.max_length)
     attributes, targets = find_occurrences(context.lm, corpus.sentences, length)
     check_occurrences(attributes, targets)
-    reminder_rows = tokenize_texts(context, reminders(context.options.remind))
+    reminder_rows = tokenize_texts(context, reminders(context.options))
     examples = _examples(targets, attributes, reminder_rows, context.settings.seed)
     pad = context.lm.tokenizer.pad_token_id
     vectors = AttributeVectors(attributes, pad, context.folder, by_word=not as_code, unit=not as_code)
@@ -40,7 +36,7 @@ def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool =
         AtCollator(context.lm.tokenizer, pad, shifted=as_code),
         context.settings,
         context.folder,
-        loss=AtLoss(vectors, _frozen_copy(context.model), context.options, as_code),
+        loss=AtLoss(vectors, frozen_copy(context.model), context.options, as_code),
         progress=context.progress,
         on_epoch_begin=vectors.update,
         key=_digest(examples, context.options, as_code),
@@ -73,17 +69,6 @@ def _digest(examples: Sequence[AtExample], options: MitigationOptions, as_code: 
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _frozen_copy(model: Any) -> Any:
-    """A frozen copy of the model; an attached eraser is attached to the copy too."""
-    eraser = attached_eraser(model)
-    detach(model)
-    frozen = copy.deepcopy(model).eval().requires_grad_(False)
-    if eraser is not None:
-        attach(model, eraser)
-        attach(frozen, eraser)
-    return frozen
-
-
 def _examples(
     targets: Sequence[WordOccurrence],
     attributes: Sequence[WordOccurrence],
@@ -102,23 +87,3 @@ def _examples(
         )
         for number, target in enumerate(targets)
     ]
-
-
-AT = Method(
-    name="at",
-    title="Orthogonal projection of target words, all layers",
-    about="target words are made orthogonal to gendered words; sentences on one gender keep their states",
-    apply=apply,
-    citation="kaneko-bollegala-2021-debiasing",
-    kinds=("masked",),
-)
-
-AT_CODE = Method(
-    name="at-code",
-    title="Orthogonal projection of target words, as the published code does it",
-    about="as at, with one vector per gender, inner products averaged before squaring, positions off by one",
-    apply=partial(apply, as_code=True),
-    citation="kaneko-bollegala-2021-debiasing",
-    kinds=("masked",),
-    published=True,
-)

@@ -7,7 +7,7 @@ Swapper(default_lexicon())("He gave her his coat.")    # "She gave him her coat.
 from __future__ import annotations
 
 from unmask.mitigate.swap.groups import GroupSwapper
-from unmask.mitigate.swap.lexicon import default_lexicon, package_words, read_lexicon
+from unmask.mitigate.swap.lexicon import default_lexicon, package_words, read_lexicon, read_pairs
 from unmask.mitigate.swap.swapper import ModelPronounChooser, PronounSlot, Swapper
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "default_lexicon",
     "package_words",
     "read_lexicon",
+    "read_pairs",
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from unmask import data
-from unmask.core.errors import DataError
+from unmask.core.boundary import Rows
+from unmask.core.errors import DataError, quote
+from unmask.data.formats import check_words, read_cells, read_records, user_path
 from unmask.data.word_pairs import NamePair, WordPair, WordTables
+
+_HEADERS = {"masculine", "male", "first", "a"}  # names by which a header is recognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +38,51 @@ def package_words() -> WordTables:
 @cache
 def default_lexicon(*, names: bool = False) -> Lexicon:
     """The package's swappable pairs; for a word in several pairs the first applies."""
-    shipped = package_words()
-    return build_lexicon([pair for pair in shipped.pairs if pair.swap], shipped.names if names else ())
+    return build_lexicon(swappable_pairs(), package_words().names if names else ())
+
+
+def swappable_pairs() -> list[WordPair]:
+    """The package's pairs whose words can replace each other in text."""
+    return [pair for pair in package_words().pairs if pair.swap]
 
 
 def read_lexicon(path: str | Path, *, names: bool = False) -> Lexicon:
-    """Read pairs from the first two columns of a CSV or TSV file; a header row is recognised by its names."""
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(f"no file {str(path)!r}: give a CSV of word pairs, two words per line")
-    delimiter = "\t" if path.suffix == ".tsv" else ","
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = [row for row in csv.reader(stream, delimiter=delimiter) if any(row)]
-    if rows and {cell.strip().lower() for cell in rows[0][:2]} & {"masculine", "male", "first", "a"}:
-        rows = rows[1:]
-    bad = [number for number, row in enumerate(rows) if len([cell for cell in row[:2] if cell.strip()]) < 2]
-    if bad or not rows:
-        problem = f"pair {bad[0]} (from 0) has no second word" if bad else "no pairs"
-        raise DataError(f"{path}: {problem}; expected two words per line")
-    pairs = [WordPair(row[0].strip(), row[1].strip(), pos="") for row in rows]
-    return build_lexicon(pairs, package_words().names if names else ())
+    """A lexicon of the pairs of a file; of several pairs with the same word the first counts."""
+    return build_lexicon(read_pairs(path), package_words().names if names else ())
+
+
+def read_pairs(path: str | Path) -> list[WordPair]:
+    """Read pairs from the first two columns of a CSV or TSV file, or a JSON list of pairs, masculine words first.
+
+    A header row is recognised by its names.
+    """
+    return pairs_of_rows(read_rows(user_path(path)))
+
+
+def pairs_of_rows(rows: Rows) -> list[WordPair]:
+    """The pairs in the first two cells of rows."""
+    headed = bool(rows) and bool({cell.strip().lower() for cell in rows[0][:2]} & _HEADERS)
+    pairs = []
+    for number, row in enumerate(rows):
+        if (number or not headed) and any(row):
+            if len([cell for cell in row[:2] if cell.strip()]) < 2:
+                raise DataError(f"{rows.at(number)}: found {quote(row)}, expected two words per line")
+            masculine, feminine = check_words(row[:2], rows.at(number))
+            pairs.append(WordPair(masculine, feminine, pos=""))
+    if not pairs:
+        raise DataError(f"{rows.where}: no pairs; expected two words per line")
+    return pairs
+
+
+def read_rows(path: Path) -> Rows:
+    """The rows of a table, or the entries of a JSON list, each a list of strings."""
+    if path.suffix.lower() != ".json":
+        return read_cells(path, "a CSV of word pairs, two words per line")
+    rows = read_records(path, "a JSON list of pairs of words")
+    for row in rows:
+        if not isinstance(row, list) or not all(isinstance(cell, str) for cell in row):
+            raise DataError(f"{rows.where}: found {quote(row)}, expected pairs of words")
+    return rows
 
 
 def build_lexicon(pairs: Sequence[WordPair], names: Iterable[NamePair] = ()) -> Lexicon:

@@ -1,59 +1,87 @@
-"""`aul`: Unmasking the Mask (Kaneko & Bollegala 2022), Tables 1 to 5 and Figure 1."""
+"""`aul`: Unmasking the Mask (Kaneko & Bollegala 2022), Tables 1 to 5, Figure 1, and real models' item scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate
-from unmask.diagnose.published import published_numbers, published_value
+from unmask.data import card
+from unmask.diagnose.human import LOW_AGREEMENT
+from unmask.diagnose.published import published_numbers
+from unmask.diagnose.shuffle import CANDIDATE
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result
 from unmask.measures import find
+from unmask.stats.table import ScoreTable
 from unmask.studies import collect
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
-from unmask.studies.steps import audits, diagnoses
+from unmask.studies.catalog import STEREOSET_SCORES
+from unmask.studies.claims import claims_section
+from unmask.studies.papers.aul_claims import CLAIMS, LEARNT, audit_claims, diagnosis_claims, score_tables
+from unmask.studies.papers.aul_real_models import (
+    RealAnswers,
+    answers_of,
+    real_model_claims,
+    real_model_scores,
+    real_models_section,
+)
+from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, StudyOptions
+from unmask.studies.steps import audits, diagnoses, scores
 
-PAIRS, TRIPLES = ("cps", "aul", "aula"), ("sss", "aul", "aula")  # Table 5
-UNMASKED = ("all-masked", "aul", "aula")  # Table 3
+PAIRS, TRIPLES = ("cps", "aul", "aula"), ("sss", "sss-diagonal", "aul", "aula")  # Table 5; eq. 2 as printed too
+ALL_MASKED = "all-masked"
+UNMASKED = (ALL_MASKED, "aul", "aula")  # Table 3
 HUMAN = ("aul", "aula", "cps", "sss")  # Figure 1
 TABLE_5 = "Table 5"
 PUBLISHED = "As published, of the paper's models"
+STEREOSET = "stereoset"
 SHUFFLED = {"tokens-shuffled": "shuffled", "unrelated-word": "unrelated"}  # perturbations of Table 4
 
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
-    """An audit and a diagnosis step per model and dataset; word frequencies once."""
+    """An audit and a diagnosis step per model and dataset; word frequencies once; the answers of real models."""
     steps: dict[Role, Step] = {}
     for model in options.models:
-        for number, data in enumerate(options.data[:2]):
-            measures = TRIPLES if number else PAIRS
+        for number, data in enumerate(_evaluated(options)):
+            measures = TRIPLES if number else (*PAIRS, ALL_MASKED)
             steps["audit", model, data] = audits.step(
                 model, data, measures, model=model, shard=options.shard, **options.scoring
             )
             settings: dict[str, Any] = {"accuracy": {}, "meaning": {"draws": options.settings["draws"]}}
             if not number:
                 settings |= {"direction": {"measures": UNMASKED}, "human": {"measures": HUMAN}}
-                settings |= {"frequency": {"measures": ("aul",)}} if model == options.models[0] else {}
+                counts = {"counts": options.settings["counts"]} if options.settings["counts"] else {}
+                settings |= {"frequency": {"measures": ("aul",), **counts}} if model == options.models[0] else {}
             steps["diagnose", model, data] = diagnoses.step(model, data, settings, model=model, **options.scoring)
+    if {STEREOSET, STEREOSET_SCORES} <= set(options.data):
+        steps["scores",] = scores.step(STEREOSET_SCORES, STEREOSET)
     return steps
 
 
+def _evaluated(options: StudyOptions) -> list[str]:
+    """The datasets of pairs and of triples."""
+    return [name for name in options.data if name != STEREOSET_SCORES][:2]
+
+
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
-    """One section per table, and one for the figure."""
+    """The claims, one section per table, and one for the figure."""
     accuracy, meaning, direction = (
-        _compare(outputs, name, item)
+        _compare(outputs, name, item, options.limit)
         for name, item in (("accuracy", "table-1"), ("meaning", "table-4"), ("direction", "table-3"))
     )
-    scores = [
-        PaperComparison("table-5", replace(estimate, model=role[1]), _published_score(role[1], estimate))
+    table_5 = [
+        PaperComparison("table-5", estimate, *_published_score(estimate, options.limit))
         for role, folder in outputs.items()
         if role[0] == "audit"
-        for estimate in load(folder).headlines()
+        for estimate in (replace(headline, model=role[1]) for headline in load(folder).headlines())
+        if estimate.measure != ALL_MASKED
     ]
+    answers = answers_of(scores.load_scores(outputs["scores",])) if ("scores",) in outputs else None
+    real = real_model_scores(answers, options.seed) if answers else []
     sections = [
+        _claims(outputs, answers, options),
         Section(
             "table-1",
             "Table 1: token prediction accuracy",
@@ -66,9 +94,10 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "table-2",
             "Table 2: word frequency",
             "Are the words of advantaged groups more frequent?",
-            _words(outputs),
-            "Reasons for differences: the paper counts Wikipedia and BookCorpus, which are not available "
-            "here; the list of ambiguous words is ours, the authors' is not public.",
+            _words(outputs, options.limit),
+            "Reasons for differences: the paper counts Wikipedia and BookCorpus; counts of them, or of the text of "
+            "another model, are used if they are given as the setting `counts`. The list of ambiguous words is ours, "
+            "the authors' is not public.",
         ),
         Section(
             "table-3",
@@ -89,7 +118,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "table-5",
             "Table 5: bias scores",
             "Share of pairs in which the stereotyping sentence scores higher; 50 is no preference.",
-            _score_table(scores),
+            _score_table(table_5),
             "Reasons for differences: the published code compares CPS after rounding to three decimals "
             "(as here) and adds in single precision; it was written for an older transformers, whose "
             "tokenizers and attention weights differ in details.",
@@ -97,12 +126,25 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
         Section(
             "figure-1",
             "Figure 1: agreement with human ratings",
-            "ROC curves of the measures against the votes of six annotators per pair.",
-            _merged(outputs, "human"),
+            "ROC curves of the measures against annotators' votes: of six people, as the paper says, and of the five "
+            "in the file, as its examples count.",
+            _agreement(outputs),
             "The paper prints the areas in the figure only, so there are no published numbers to compare.",
         ),
     ]
-    return Conclusion(sections, (*scores, *accuracy, *direction, *meaning))
+    if answers:
+        sections.append(real_models_section(answers, _run_tables(outputs), real, options.seed))
+    return Conclusion(sections, (*table_5, *accuracy, *direction, *meaning, *real))
+
+
+def _run_tables(outputs: Outputs) -> dict[str, dict[str, ScoreTable]]:
+    """The scores of this run on StereoSet, by model and measure."""
+    found = {
+        role[1]: score_tables(folder).get(STEREOSET, {})
+        for role, folder in outputs.items()
+        if (role[0], role[-1]) == ("audit", STEREOSET)
+    }
+    return {model: {name: by[name] for name in TRIPLES if name in by} for model, by in found.items()}
 
 
 def _results(outputs: Outputs, name: str) -> Iterator[tuple[str, Result]]:
@@ -117,24 +159,57 @@ def _merged(outputs: Outputs, name: str) -> Finding:
     return collect.merge_findings([result.findings[0].finding for _, result in _results(outputs, name)])
 
 
-def _compare(outputs: Outputs, name: str, item: str) -> list[PaperComparison]:
-    """The estimates of a diagnosis beside the published ones."""
-    estimates = [
+def _claims(outputs: Outputs, answers: RealAnswers | None, options: StudyOptions) -> Section:
+    """The paper's claims with their tests."""
+    names = ("accuracy", "frequency", "meaning", "human")
+    estimates = [estimate for name in names for estimate in _estimates(outputs, name)]
+    tests = [*audit_claims(outputs, options.seed), *diagnosis_claims(estimates)]
+    tests += real_model_claims(LEARNT, answers) if answers else []
+    note = (
+        "As published: the measures as defined by the published code, ties and empty spans count as not won. As "
+        "corrected: by scores that are not rounded, SSS by its equation, over the pairs that both measures decide."
+    )
+    order = {claim: place for place, claim in enumerate(CLAIMS)}
+    return claims_section(sorted(tests, key=lambda test: order[test.claim]), [note])
+
+
+def _agreement(outputs: Outputs) -> Finding:
+    """Figure 1 of all models; pairs of low agreement, which are the same for all, once."""
+    finding = _merged(outputs, "human")
+    once = [
+        replace(table, rows=tuple(dict.fromkeys(table.rows))) if table.title == LOW_AGREEMENT else table
+        for table in finding.tables
+    ]
+    return replace(finding, tables=tuple(once))
+
+
+def _estimates(outputs: Outputs, name: str) -> list[Estimate]:
+    """The estimates of a diagnosis of all models, by the models' names in the study."""
+    return [
         replace(estimate, model=model) for model, result in _results(outputs, name) for estimate in result.estimates
     ]
-    return [PaperComparison(item, estimate, _published(estimate)) for estimate in estimates]
 
 
-def _published(estimate: Estimate) -> float | None:
-    """The published number of an estimate of a diagnosis."""
+def _compare(outputs: Outputs, name: str, item: str, limit: int | None) -> list[PaperComparison]:
+    """The estimates of a diagnosis beside the published ones."""
+    return [PaperComparison(item, estimate, *_published(estimate, limit)) for estimate in _estimates(outputs, name)]
+
+
+def _published(estimate: Estimate, limit: int | None) -> tuple[float | None, str]:
+    """The published number of an estimate of a diagnosis, or why there is none."""
     diagnosis, _, measure = estimate.measure.partition("/")
     statistic, group = estimate.statistic, "all"
     if diagnosis == "direction":
         statistic = "difference" if estimate.group == "all" else estimate.group.partition("=")[2]
     if diagnosis == "meaning":
         measure, group = "aul", SHUFFLED.get(measure, measure)
-    where = {"data": estimate.data, "measure": measure, "statistic": statistic, "group": group}
-    return published_value(diagnosis, estimate.model, **where)
+    key = (diagnosis, measure, statistic, group)
+    printed = [
+        each for each in published_numbers() if (each.diagnosis, each.measure, each.statistic, each.group) == key
+    ]
+    if estimate.group == f"counted={CANDIDATE}" and statistic == "drop":
+        printed = []  # the paper's drop is against all tokens
+    return collect.match_published(printed, estimate, limit=limit)
 
 
 def _finding(outputs: Outputs, name: str, comparisons: Sequence[PaperComparison]) -> Finding:
@@ -147,27 +222,35 @@ def _finding(outputs: Outputs, name: str, comparisons: Sequence[PaperComparison]
     return replace(finding, tables=(*finding.tables, *tables))
 
 
-def _words(outputs: Outputs) -> Finding:
-    """The finding on word frequency, and how many of the eight published words are among ours."""
+def _words(outputs: Outputs, limit: int | None) -> Finding:
+    """The finding on word frequency, and how many of the eight published words are among ours, in the same group."""
     rows: list[tuple[Cell, ...]] = []
     for _, result in _results(outputs, "frequency"):
         by_data = result.meta["details"].get("frequency", {}).get("words", {})
         for data, bias_type, words in (
             (data, name, entry["top"]) for data, types in by_data.items() for name, entry in types.items()
         ):
-            ours = [word["text"] for word in words]
-            published = [cell.value for cell in collect.paper_values("aul") if cell.group == bias_type]
-            if published:
-                shared = len(set(published) & set(ours))
-                rows.append((data, bias_type, ", ".join(published), ", ".join(ours), shared))
+            printed = [cell for cell in collect.paper_values("aul") if (cell.data, cell.group) == (data, bias_type)]
+            published = {cell.value: cell.measure.rpartition("-")[2] for cell in printed}
+            ours = {word["text"]: word["group"] for word in words}
+            if published and (limit is None or limit >= card(data).size):  # the paper's are those of all pairs
+                both = [word for word in published if word in ours]
+                moved = [word for word in both if ours[word] != published[word]]
+                shared = len(both) - len(moved)
+                rows.append((data, bias_type, _listed(published), _listed(ours), shared, ", ".join(moved)))
     shared_words = Table(
         "The published eight words, and ours",
-        ("data", "bias type", "published", "ours", "shared"),
+        ("data", "bias type", "published", "ours", "shared", "in the other group"),
         tuple(rows),
-        "Ordered by frequency. Shared: the number of words in both lists, of eight.",
+        "Ordered by frequency; A: advantaged, D: disadvantaged. Shared: the number of words, of eight, that both lists "
+        "have in the same group.",
     )
     finding = _merged(outputs, "frequency")
     return replace(finding, tables=(*finding.tables, *([shared_words] if rows else [])))
+
+
+def _listed(words: Mapping[str, str]) -> str:
+    return ", ".join(f"{word} ({group[0].upper()})" for word, group in words.items())
 
 
 def _score_table(scores: Sequence[PaperComparison]) -> Finding:
@@ -191,27 +274,7 @@ def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     return Finding(answers if inside else (), tuple(tables))
 
 
-def _published_score(model: str, estimate: Estimate) -> float | None:
-    """The bias score of Table 5."""
-    matching = (
-        number.value
-        for number in find(estimate.measure).published
-        if (number.model, number.data) == (collect.short_name(model), estimate.data) and number.where.endswith(TABLE_5)
-    )
-    return next(matching, None)
-
-
-AUL = Study(
-    name="aul",
-    title="Unmasking the mask: evaluating social biases in masked language models",
-    question="Do measures without masking measure bias better than those with masking?",
-    citation="kaneko-bollegala-2022-unmasking",
-    models=("bert-base-cased", "roberta-large", "albert-large-v2"),
-    data=("crows-pairs", "stereoset"),
-    plan=plan,
-    conclude=conclude,
-    settings={"draws": 10},
-    reduced={"draws": 2, "limit": 150},
-    reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
-    fallback_data={"crows-pairs": "nine-axes"},
-)
+def _published_score(estimate: Estimate, limit: int | None) -> tuple[float | None, str]:
+    """The bias score of Table 5, or why there is none."""
+    printed = [number for number in find(estimate.measure).published if number.where.endswith(TABLE_5)]
+    return collect.match_published(printed, estimate, limit=limit)

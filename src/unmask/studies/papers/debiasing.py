@@ -2,123 +2,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from unmask.core.errors import DataError, quote
 from unmask.data import names as dataset_names
-from unmask.studies.papers import debiasing_tables as tables
-from unmask.studies.papers.debiasing_tables import INTRINSIC, ORIGINAL
-from unmask.studies.spec import Role, Step, Study, StudyOptions
-from unmask.studies.steps import audits, finetuning, mitigations
-from unmask.studies.texts import PACKAGE
+from unmask.data.formats import SUFFIXES
+from unmask.studies.catalog import NEWS, WORD_LISTS
+from unmask.studies.papers import debiasing_versions as versions
+from unmask.studies.papers.debiasing_versions import INTRINSIC, ORIGINAL
+from unmask.studies.spec import PACKAGE, Role, Step, StudyOptions
+from unmask.studies.steps import audits, finetuning, mitigations, words
+from unmask.tasks import TaskSettings
 
-NEWS = "news-commentary-v15.en"
-METHODS = {"AT": "at", "CDA": "cda", "DO": "dropout"}
+METHODS = {"AT": "at", "at-code": "at-code", "CDA": "cda", "cda-kaneko": "cda-kaneko", "DO": "dropout"}
 TASKS = {"BiasBios": "biasbios", "STS-bias": "stsbias", "NLI-bias": "nlibias"}
-SEARCHED = ("limit", "rows", "triples", "length")  # settings that a search uses too
+OF_ONE_TRAINING = ("grid", "steps", "every")  # settings of the tracked training, not of a search
+STAND_INS = {PACKAGE: ("nine-axes", "paraphrases"), "triple-gender": ("triple-gender",)}  # texts, and whose they are
 
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
     """Word counts per task; then every version of every model audited, fine-tuned, and audited again."""
+    _check_task_settings(options.settings)
     steps: dict[Role, Step] = {}
     for task in options.settings["tasks"]:
-        steps[finetuning.COUNTS, task] = _task_step("TALLIED", f"count words of {task}", task, options, ("train",))
+        steps |= _count_steps(task, options)
     for model in options.models:
         for version in (ORIGINAL, *options.settings["methods"]):
-            steps |= _version_steps(model, version, options)
+            for seed in versions.seeds(options):
+                steps |= _version_steps(model, version, seed, options)
     return steps
 
 
-def _version_steps(model: str, version: str, options: StudyOptions) -> dict[Role, Step]:
-    """The audits and fine-tunings of the original model or of a mitigated version."""
-    source = model if version == ORIGINAL else _mitigation(model, version, options)
-    name = tables.version_name(model, version)
+def _count_steps(task: str, options: StudyOptions) -> dict[Role, Step]:
+    """Words of the task's training data by the package's list and, where they are there, by the published ones."""
+    lists = {versions.PACKAGE_WORDS: (), versions.PUBLISHED_WORDS: WORD_LISTS if _has_lists(options) else ()}
+    settings = {key: value for key, value in _settings(task, options).items() if key == "train"}
     steps: dict[Role, Step] = {}
-    for data, step in _audits(name, source, options).items():
-        steps[tables.BEFORE, model, version, data] = step
-    for task in options.settings["tasks"]:
-        tuned = _task_step("FOLLOWED", f"fine-tune {name} on {task}", task, options, (), source)
-        steps[tables.TUNED, model, version, task] = tuned
-        if options.settings["search"]:
-            title = f"search hyper-parameters of {name} on {task}"
-            steps[tables.SEARCH, model, version, task] = _task_step("SEARCHED", title, task, options, SEARCHED, source)
-        for data, step in _audits(f"{name} after {task}", tuned, options).items():
-            steps[tables.AFTER, model, version, task, data] = step
+    for kind, names in lists.items():
+        if names or kind == versions.PACKAGE_WORDS:
+            title = f"count words of {task}" + (f" by {kind}" if names else "")
+            counted = finetuning.step("TALLIED", title, TASKS[task], settings, options.seed, lists=names)
+            steps[finetuning.COUNTS, task, kind] = counted
     return steps
 
 
-def _mitigation(model: str, version: str, options: StudyOptions) -> Step:
+def _version_steps(model: str, version: str, seed: int, options: StudyOptions) -> dict[Role, Step]:
+    """The audits and fine-tunings of the original model or of a mitigated version; the first seed is not named."""
+    name = versions.version_name(model, version)
+    title = name if seed == options.seed else f"{name}, seed {seed},"
+    source = model if version == ORIGINAL else _mitigation(model, version, seed, options)
+    steps: dict[Role, Step] = {}
+    if version != ORIGINAL or seed == options.seed:
+        for data, step in _audits(title, source, options).items():
+            steps[versions.BEFORE, model, version, str(seed), data] = step
+    for task in options.settings["tasks"]:
+        settings = _settings(task, options)
+        tuned = finetuning.step("FOLLOWED", f"fine-tune {title} on {task}", TASKS[task], settings, seed, source)
+        steps[versions.TUNED, model, version, str(seed), task] = tuned
+        if options.settings["search"]:
+            searched = {key: value for key, value in settings.items() if key not in OF_ONE_TRAINING}
+            what = f"search hyper-parameters of {title} on {task}"
+            search = finetuning.step("SEARCHED", what, TASKS[task], searched, seed, source)
+            steps[versions.SEARCH, model, version, str(seed), task] = search
+        for data, step in _audits(f"{title} after {task}", tuned, options).items():
+            steps[versions.AFTER, model, version, str(seed), task, data] = step
+    return steps
+
+
+def _mitigation(model: str, version: str, seed: int, options: StudyOptions) -> Step:
     settings = options.settings
-    return mitigations.step(
-        f"mitigate {model} by {version}",
+    name = f"mitigate {model} by {version}"
+    step = mitigations.step(
+        name if seed == options.seed else f"{name}, seed {seed}",
         METHODS[version],
-        settings["corpus"] or (NEWS if NEWS in options.data else PACKAGE),
+        training_text(options),
         model=model,
         corpus={"limit": settings["documents"]},
         train=dict(settings["train"]),
-        seed=options.seed,
+        seed=seed,
     )
+    if version != "cda-kaneko" or not _has_lists(options):
+        return step
+    return replace(step, inputs={**step.inputs, "pairs": words.word_pairs_step("pair the published lists", WORD_LISTS)})
+
+
+def training_text(options: StudyOptions) -> str:
+    """The text that mitigations train on: never the sentences that are evaluated."""
+    if options.settings["corpus"]:
+        return str(options.settings["corpus"])
+    if NEWS in options.data:
+        return NEWS
+    evaluated = _evaluated(options)
+    for text, datasets in STAND_INS.items():
+        if not set(datasets) & set(evaluated):
+            return text
+    raise DataError(
+        f"the built-in texts hold sentences of {' and '.join(evaluated)}, which are evaluated: give another text to "
+        "train on with --set corpus=FILE"
+    )
+
+
+def _evaluated(options: StudyOptions) -> list[str]:
+    """The datasets of pairs and of triples."""
+    names = [name for name in options.data if name in dataset_names() or Path(name).suffix.lower() in SUFFIXES]
+    return names[:2]
+
+
+def _has_lists(options: StudyOptions) -> bool:
+    return set(WORD_LISTS) <= set(options.data)
 
 
 def _audits(name: str, model: str | Step, options: StudyOptions) -> dict[str, Step]:
     """By dataset: CPS and AULA on pairs, SSS on triples; without triples, all three on pairs."""
-    names = [name for name in options.data if name in dataset_names() or Path(name).is_file()]
-    pairs, triples = names[0], names[1] if len(names) > 1 else names[0]
-    measures_by_data = {pairs: ("cps", "aula"), triples: ("sss",)} if triples != pairs else {pairs: INTRINSIC}
+    pairs, *triples = _evaluated(options)
+    measures_by_data = {pairs: ("cps", "aula"), triples[0]: ("sss",)} if triples else {pairs: INTRINSIC}
     return {
         data: audits.step(name, data, measures, model=model, shard=options.shard, **options.scoring)
         for data, measures in measures_by_data.items()
     }
 
 
-def _task_step(
-    kind: str, name: str, task: str, options: StudyOptions, names: tuple[str, ...], model: str | Step | None = None
-) -> Step:
-    """A step of a task with its settings, all of them or those named."""
-    chosen = {**options.settings["use"], **options.settings["each"].get(task, {})}
-    settings = {key: value for key, value in chosen.items() if key in names or not names}
-    return finetuning.step(kind, name, TASKS[task], settings, options.seed, model)
+def _settings(task: str, options: StudyOptions) -> dict[str, Any]:
+    """The settings of a task: those of all tasks, and its own."""
+    return {**options.settings["use"], **options.settings["each"].get(task, {})}
 
 
-FINETUNE: Mapping[str, Any] = {"grid": {"batch": [32], "rate": [3e-5], "epochs": [100.0]}, "every": 500, "steps": 5500}
-DEBIASING = Study(
-    name="debiasing",
-    title="Debiasing isn't enough! On mitigating social biases in masked language models",
-    question="Does a model that intrinsic measures call less biased do less harm in use?",
-    citation="kaneko-etal-2022-debiasing",
-    models=(
-        *("bert-base-uncased", "bert-base-cased", "bert-large-uncased", "bert-large-cased"),
-        *("roberta-base", "roberta-large", "albert-base-v2"),
-    ),
-    data=("crows-pairs", "stereoset", NEWS),
-    plan=plan,
-    conclude=tables.conclude,
-    settings={
-        "methods": tuple(METHODS),
-        "tasks": tuple(TASKS),
-        "search": True,
-        "corpus": None,
-        "documents": None,
-        "train": {},
-        "use": FINETUNE,
-        "each": {},  # overrides per task
-    },
-    reduced={
-        "limit": 60,
-        "search": False,
-        "documents": 100,
-        "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16},
-        "use": {
-            "grid": {"batch": [16], "rate": [5e-4], "epochs": [3.0]},
-            "every": 10,
-            "steps": 20,
-            "rows": 240,
-            "triples": 120,
-            "length": 64,
-        },
-        "each": {"STS-bias": {"limit": 4}},
-    },
-    reduced_models=("builtin", "builtin-dose+2"),
-    fallback_data={"crows-pairs": "nine-axes", NEWS: PACKAGE},
-)
+def _check_task_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that no task has, and those of an unknown task."""
+    known = {field.name for field in fields(TaskSettings)}
+    _check_names("each", settings["each"], TASKS)
+    for where, chosen in {"use": settings["use"], **settings["each"]}.items():
+        _check_names(where, chosen, known)
+
+
+def _check_names(where: str, given: Any, known: Collection[str]) -> None:
+    if not isinstance(given, Mapping):
+        raise DataError(f"{where} is {quote(given)}, expected settings of its own")
+    if unknown := [name for name in given if name not in known]:
+        raise DataError(f"{where} has {quote(unknown[0])}, expected some of {', '.join(sorted(known))}")

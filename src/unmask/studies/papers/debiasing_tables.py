@@ -1,236 +1,218 @@
-"""The tables and figures of `debiasing`."""
+"""The sections of `debiasing`, and its Figures 1 and 2; Tables 1 and 2 are in modules of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from unmask.audit.result import load
-from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
-from unmask.findings.envelope import Result
-from unmask.stats import signed_estimate
-from unmask.stats.ranks import MIN_RANKED
-from unmask.studies.collect import Columns, comparison_table, itself, paper_values, published_table, published_value
+from unmask.studies.papers.debiasing_claims import claims, size_changes
+from unmask.studies.papers.debiasing_rank_table import compare_tau, rank_finding
+from unmask.studies.papers.debiasing_ranks import rank_cells
+from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, deviation, load_version, over_trainings
+from unmask.studies.papers.debiasing_words import word_ratios
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
-from unmask.studies.steps.finetuning import COUNTS, TaskOutcome, load_outcome
-from unmask.tasks import agreement
+from unmask.studies.steps.finetuning import COUNTS
 
-ORIGINAL = "original"
-INTRINSIC = ("sss", "cps", "aula")
-BEFORE, TUNED, SEARCH, AFTER = "before", "fine-tuned", "search", "after"  # roles of steps, and COUNTS
 SCORE = {"statistic": "score", "null": 0.0}
-Scores = Mapping[str, tuple[Value, int]]  # by measure or task: the score and n
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRun:
-    """One version fine-tuned on one task."""
-
-    curve: TaskOutcome | None  # bias tracked during fine-tuning
-    final: TaskOutcome | None  # the best model of the search, else the end of the curve
-    intrinsic: Scores  # after fine-tuning
-
-
-@dataclass(frozen=True, slots=True)
-class ModelVersion:
-    """A model, original or mitigated."""
-
-    model: str
-    version: str
-    intrinsic: Scores  # before fine-tuning
-    tasks: Mapping[str, TaskRun]
-
-    @property
-    def name(self) -> str:
-        """The name in steps and tables."""
-        return version_name(self.model, self.version)
-
-    @property
-    def scores(self) -> dict[str, tuple[Value, int]]:
-        """Intrinsic scores by measure, then extrinsic bias by task."""
-        finals = {task: run.final for task, run in self.tasks.items()}
-        return {**self.intrinsic, **{task: (end.bias, end.n) for task, end in finals.items() if end}}
-
-
-def version_name(model: str, version: str) -> str:
-    """The name of a version of a model."""
-    return model if version == ORIGINAL else f"{model} {version}"
+OVER_TRAININGS = "With several trainings: the mean over them with Student's interval; SD: between trainings."
 
 
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """Collect the outputs of every version of every model, then build the tables and figures."""
+    methods = options.settings["methods"]
     versions = [
-        _load_version(outputs, model, version, options.settings["tasks"])
-        for model in options.models
-        for version in (ORIGINAL, *options.settings["methods"])
+        load_version(outputs, model, version, options) for model in options.models for version in (ORIGINAL, *methods)
     ]
-    counts = {role[1]: load(folder / COUNTS) for role, folder in outputs.items() if role[0] == COUNTS}
-    (words, word_counts), (taus, ranks) = _word_ratios(counts), _rank_agreement(versions, options.seed)
+    counts = {(role[1], role[2]): load(folder / COUNTS) for role, folder in outputs.items() if role[0] == COUNTS}
+    cells, rank_notes = rank_cells(versions, methods, options.seed)
+    (words, word_finding) = word_ratios(counts, size_changes(versions, methods))
+    taus = [compare_tau(cell, options, counts) for cell in cells]
     scores = [
         PaperComparison("figure-1", Estimate.of(score, measure=name, model=each.name, **SCORE, n=n), None)
         for each in versions
-        for name, (score, n) in each.scores.items()
+        for name, n in each.counts.items()
+        for score in [over_trainings(each.values(name))]
     ]
+    notes = (*rank_notes, *_baseline_notes(versions))
     sections = [
+        claims(versions, cells, methods, _baseline_notes(versions)),
         Section(
             "figure-1",
             "Figure 1: change by mitigation",
-            "Score of the mitigated model less that of the original; below 0 is less bias.",
+            "Score of the mitigated model less that of the original, f(mitigated) − f(original), as published, and "
+            "the change of its size; below 0 is less bias.",
             _changes(versions),
             "The paper prints this figure without numbers: it states that all mitigations lower the "
-            "intrinsic scores, and that BiasBios and NLI-bias often rise.",
+            "intrinsic scores and STS-bias, and that BiasBios and NLI-bias rise.",
         ),
         Section(
             "table-1",
             "Table 1: gendered words in the tasks' training data",
             "ILPS is ln of feminine over masculine words: below 0, masculine words are more frequent.",
-            word_counts,
-            "Reasons for differences: our word pairs are not the authors' list, and our files are samples of "
-            "BiasBios and MNLI, not the full datasets.",
+            word_finding,
+            "A published number stands only beside the same words counted in as many training texts.",
         ),
         Section(
             "figure-2",
             "Figure 2: re-learning",
             "Extrinsic bias during fine-tuning.",
             _curves(versions),
-            "Another seed gives another curve: intervals are over items, not over training runs.",
+            f"{_training(options)} With one training, intervals are over items: another seed gives another curve.",
         ),
         Section(
             "table-2",
             "Table 2: do intrinsic and extrinsic measures rank models alike?",
             "Kendall's τ over all versions of all models, intrinsic scores before and after fine-tuning.",
-            ranks,
-            "Reasons for differences: other models, fewer of them, shorter training. The paper uses "
-            "'Fisher's exact test', which does not apply to τ; p here is exact or by permutation.",
+            replace(rank_finding(cells, taus), notes=notes),
+            "The paper uses 'Fisher's exact test', which does not apply to τ; p here is exact without ties, by all "
+            "permutations for up to 7 tied versions, else asymptotic.",
         ),
     ]
     return Conclusion(sections, [*taus, *words, *scores])
 
 
-def _load_version(outputs: Outputs, model: str, version: str, tasks: Sequence[str]) -> ModelVersion:
-    runs = {}
-    for task in tasks:
-        curve, search = (
-            load_outcome(folder) if (folder := outputs.get((role, model, version, task))) else None
-            for role in (TUNED, SEARCH)
-        )
-        runs[task] = TaskRun(curve, search or curve, _intrinsic(outputs, (AFTER, model, version, task)))
-    return ModelVersion(model, version, _intrinsic(outputs, (BEFORE, model, version)), runs)
-
-
-def _intrinsic(outputs: Outputs, role: tuple[str, ...]) -> Scores:
-    """Bias score less its null value, and n, by measure."""
-    return {
-        estimate.measure.upper(): (signed_estimate(estimate), estimate.n)
-        for (*start, _), folder in outputs.items()
-        if tuple(start) == role
-        for estimate in load(folder).headlines()
-        if estimate.measure in INTRINSIC and estimate.null is not None
-    }
+def _training(options: StudyOptions) -> str:
+    """The hyper-parameters of the tracked training, which the paper does not state."""
+    grid = options.settings["use"].get("grid", {})
+    chosen = [f"{name} {grid[name][0]:g}" for name in ("batch", "rate") if grid.get(name)]
+    return f"Trained with {', '.join(chosen)}, which is our choice." if chosen else ""
 
 
 def _changes(versions: Sequence[ModelVersion]) -> Finding:
-    scores = {version.name: version.scores for version in versions}
+    """Scores of all versions, their change by mitigation, and task performance."""
+    originals = {version.model: version for version in versions if version.version == ORIGINAL}
     rows: list[tuple[Cell, ...]] = []
     changes: list[tuple[Cell, ...]] = []
     bars: dict[str, list[charts.Row]] = {}
+    lower: dict[str, list[bool]] = {}
     for version in versions:
-        for measure, (score, n) in scores[version.name].items():
-            rows.append((version.model, version.version, measure, score, n))
-            base = scores.get(version.model, {}).get(measure)
-            if version.version != ORIGINAL and base is not None:
-                change = abs(score.value) - abs(base[0].value)
-                changes.append((version.model, version.version, measure, change))
-                bar = charts.interval_row(version.model, Value(change, change, change), version.version)
-                bars.setdefault(measure, []).append(bar)
+        for measure, n in version.counts.items():
+            values = version.values(measure)
+            score = over_trainings(values)
+            rows.append(
+                (
+                    version.model,
+                    version.version,
+                    measure,
+                    score,
+                    deviation([value.value for value in values]),
+                    len(values),
+                    n,
+                )
+            )
+            base = originals[version.model].values(measure)
+            if version.version == ORIGINAL or len(base) != len(values):
+                continue
+            change, size = (_change(values, base, of) for of in (float, abs))
+            changes.append((version.model, version.version, measure, change, size, len(values)))
+            shown = change if change.has_interval else Value(change.value, change.value, change.value)
+            bars.setdefault(measure, []).append(charts.interval_row(version.model, shown, version.version))
+            lower.setdefault(measure, []).append(size.value < 0)
     answers = [
-        f"{name}: lower in {sum(row['value'] < 0 for row in data)} of {len(data)}" for name, data in bars.items()
+        f"{name}: f(mitigated) − f(original) is below 0 in {sum(row['value'] < 0 for row in data)} of {len(data)}, "
+        f"the size is lower in {sum(lower[name])}"
+        for name, data in bars.items()
     ]
     alt = "Change of {} by mitigation, a bar for every model and method; below 0 is less bias."
     plots = [
-        Plot(f"figure-1-{name.lower()}", name, alt.format(name), charts.bars(data, axis="change of size"))
-        for name, data in bars.items()
+        Plot(f"figure-1-{number}", name, alt.format(name), charts.bars(data, axis="f(mitigated) − f(original)"))
+        for number, (name, data) in enumerate(bars.items(), 1)
     ]
     tables = (
         Table(
             "Scores",
-            ("model", "version", "measure", "score", "n"),
+            ("model", "version", "measure", "score", "SD", "trainings", "n"),
             tuple(rows),
-            "Intrinsic: bias score − 50. Extrinsic: the task's headline number after fine-tuning.",
+            "Intrinsic: bias score − 50. Extrinsic: the task's headline number after fine-tuning; of BiasBios the mean "
+            f"of signed gaps, and the mean of absolute ones. {OVER_TRAININGS}",
             digits=3,
         ),
         Table(
-            "Change of size",
-            ("model", "version", "measure", "change"),
+            "Change by mitigation",
+            ("model", "version", "measure", "f(mitigated) − f(original)", "change of size", "trainings"),
             tuple(changes),
-            "Absolute score of the mitigated model − that of the original. No interval: two runs differ "
-            "by chance too, and a single run of each does not show by how much.",
+            "Change of size: of absolute scores. Trainings are paired by their seed; a single one has no interval: "
+            "two runs differ by chance too.",
             digits=3,
         ),
         Table(
             "Task performance",
-            ("model", "version", "task", "validation score", "majority class"),
+            ("model", "version", "task", "validation score", "SD", "majority class"),
             tuple(
-                (version.model, version.version, task, run.final.score, run.final.majority_share)
+                (
+                    version.model,
+                    version.version,
+                    task,
+                    over_trainings(score),
+                    deviation([value.value for value in score]),
+                    ends[0].majority_share,
+                )
                 for version in versions
-                for task, run in version.tasks.items()
-                if run.final
+                for task in version.trainings[0].tasks
+                if (ends := version.finals(task))
+                for score in [[end.score for end in ends]]
             ),
-            "Accuracy, for STS-bias Pearson's r. Majority class: the score of a constant prediction.",
+            f"Accuracy, for STS-bias Pearson's r. Majority class: the score of a constant prediction. {OVER_TRAININGS}",
             digits=3,
         ),
     )
-    shown = tuple(table for table in tables if table.rows)
-    return Finding(tuple(answers), shown, tuple(plots), tuple(_baseline_notes(versions)))
+    shown_tables = tuple(table for table in tables if table.rows)
+    return Finding(tuple(answers), shown_tables, tuple(plots), tuple(_baseline_notes(versions)))
+
+
+def _change(new: Sequence[Value], old: Sequence[Value], of: Callable[[float], float]) -> Value:
+    """The mean over trainings of the change of a score, or of its size; one training has no interval."""
+    changes = [Value(of(a.value) - of(b.value)) for a, b in zip(new, old, strict=True)]
+    return over_trainings(changes)
 
 
 def _baseline_notes(versions: Sequence[ModelVersion]) -> list[str]:
     """Notes on the tasks where versions are not better than a constant prediction."""
     notes = []
-    for task in dict.fromkeys(task for version in versions for task in version.tasks):
-        results = [result for version in versions if (result := version.tasks[task].final)]
+    for task in dict.fromkeys(task for version in versions for task in version.trainings[0].tasks):
+        results = [result for version in versions for result in version.finals(task)]
         failed = sum(not result.beats_baseline for result in results)
         if failed:
+            what = "versions" if len(results) <= len(versions) else "trainings"
             notes.append(
-                f"{failed} of {len(results)} versions have not learnt {task} (not better than a constant "
+                f"{failed} of {len(results)} {what} have not learnt {task} (not better than a constant "
                 "prediction): their bias on it and comparisons with it are not interpretable."
             )
     return notes
 
 
-def _word_ratios(counts: Mapping[str, Result]) -> tuple[list[PaperComparison], Finding]:
-    """ILPS of every task's training data beside the published one, and the table of words."""
-    words = []
-    for task, result in counts.items():
-        paper = published_value("debiasing", "table-1", measure="ilps", group=task)
-        words.append(PaperComparison("table-1", replace(result.estimates[0], data=task), paper))
-    totals = {task: result.meta["details"]["counts"] for task, result in counts.items()}
-    columns: Columns = {
-        "task": "data",
-        "texts": "n",
-        "feminine": lambda estimate: totals[estimate.data]["feminine"],
-        "masculine": lambda estimate: totals[estimate.data]["masculine"],
-        "ILPS": itself,
-    }
-    table = comparison_table("Words of either gender", columns, words, "Interval over texts.")
-    return words, Finding((), (table,) if words else ())
-
-
 def _curves(versions: Sequence[ModelVersion]) -> Finding:
+    """Bias at every evaluation of the fine-tunings, means over trainings."""
     rows: list[tuple[Cell, ...]] = []
     lines: dict[str, list[charts.Row]] = {}
     for version in versions:
         model, name = version.model, version.version
-        for task, run in version.tasks.items():
-            for point in run.curve.points if run.curve else ():
-                rows.append((model, name, task, point.step, point.bias, point.n, point.score))
-                ends = {"low": point.bias.low, "high": point.bias.high}
-                line = {"x": point.step, "y": point.bias.value, "panel": f"{model}: {task}", **ends}
-                lines.setdefault(task, []).append({**line, "series": name})
-    columns = ("model", "version", "task", "step", "bias", "n", "validation score")
-    note = "At step 0 the head is random, so the bias there says nothing about the model."
+        for task in version.trainings[0].tasks:
+            curves = [curve.points for each in version.trainings if (curve := each.tasks[task].curve)]
+            for points in zip(*curves, strict=False):
+                values = [point.bias for point in points]
+                bias, first = over_trainings(values), points[0]
+                score = sum(point.score for point in points) / len(points)
+                rows.append(
+                    (
+                        model,
+                        name,
+                        task,
+                        first.step,
+                        bias,
+                        deviation([value.value for value in values]),
+                        len(values),
+                        first.n,
+                        score,
+                    )
+                )
+                line = {"x": first.step, "y": bias.value, "panel": f"{model}: {task}", "low": bias.low}
+                lines.setdefault(task, []).append({**line, "high": bias.high, "series": name})
+    columns = ("model", "version", "task", "step", "bias", "SD", "trainings", "n", "validation score")
+    note = f"At step 0 the head is random, so the bias there says nothing about the model. {OVER_TRAININGS}"
     figures = tuple(
         Plot(
             f"figure-2-{task.lower()}",
@@ -241,65 +223,3 @@ def _curves(versions: Sequence[ModelVersion]) -> Finding:
         for task, data in lines.items()
     )
     return Finding((), (Table("Bias during fine-tuning", columns, tuple(rows), note, 3),), figures)
-
-
-def _rank_agreement(versions: Sequence[ModelVersion], seed: int) -> tuple[list[PaperComparison], Finding]:
-    """τ before and after fine-tuning beside the paper's; the data of an estimate are the task.
-
-    With three models or more, the bootstrap resamples models, each with all its versions.
-    """
-    taus: list[PaperComparison] = []
-    ranked: list[tuple[Cell, ...]] = []
-    notes = []
-    tasks = list(dict.fromkeys(task for version in versions for task in version.tasks))
-    clustered = len({version.model for version in versions}) >= MIN_RANKED
-    families = {version.name: version.model if clustered else version.name for version in versions}
-    for when in (BEFORE, AFTER):
-        for task in tasks:
-            table = {each.name: scores for each in versions if (scores := _paired_scores(each, task, when))}
-            ranked += [
-                (name, task, when, measure, value, scores[task])
-                for name, scores in table.items()
-                for measure, value in scores.items()
-                if measure != task
-            ]
-            try:
-                agreements = agreement(table, against=[task], families=families, seed=seed)
-            except StatsError as error:
-                notes.append(f"{task}, {when} fine-tuning: {error}")
-                continue
-            for pair in agreements.pairs:
-                paper = published_value("debiasing", f"table-2-{when}", measure=pair.a, group=task)
-                about = {"measure": pair.a, "data": task, "group": f"fine-tuning={when}", "n": pair.n}
-                tau = Estimate.of(pair.tau, statistic="tau", null=0.0, p=pair.test.p, **about)
-                taus.append(PaperComparison("table-2", tau, paper))
-    unit = "models with their versions" if clustered else "versions (too few models)"
-    note = f"τ-b with a bootstrap interval over {unit}; p assumes independent versions and is not corrected."
-    columns: Columns = {"task": "data", "intrinsic": "measure", "fine-tuning": _when, "τ": itself}
-    columns = {**columns, "versions": "n", "p": "p"}
-    printed = [cell for cell in paper_values("debiasing") if cell.item.startswith("table-2")]
-    theirs = published_table("As published", {"task": "group", "intrinsic": "measure", "table": "item"}, printed)
-    tables = [comparison_table("Kendall's τ", columns, taus, note) if taus else theirs]
-    heads = ("version", "task", "fine-tuning", "intrinsic", "score", "size of the bias in the task")
-    tables += [Table("What is ranked", heads, tuple(ranked), digits=3)] if ranked else []
-    grid = [
-        {"x": tau.measure, "y": f"{tau.data}, {_when(tau)}", "value": tau.value}
-        for tau in (each.estimate for each in taus)
-    ]
-    alt = "Grid of Kendall's τ between intrinsic and extrinsic measures, before and after fine-tuning."
-    figure = (Plot("table-2", "Kendall's τ", alt, charts.grid(grid, low=-1.0, high=1.0)),) if grid else ()
-    return taus, Finding((), tuple(tables), figure, (*notes, *_baseline_notes(versions)))
-
-
-def _when(tau: Estimate) -> str:
-    """Whether the intrinsic scores are from before or after fine-tuning."""
-    return tau.group.partition("=")[2]
-
-
-def _paired_scores(version: ModelVersion, task: str, when: str) -> dict[str, float]:
-    """One version's intrinsic scores, and the absolute value of its extrinsic bias."""
-    run = version.tasks[task]
-    scores = version.intrinsic if when == BEFORE else run.intrinsic
-    if run.final is None or not scores:
-        return {}
-    return {**{name: score.value for name, (score, _) in scores.items()}, task: abs(run.final.bias.value)}

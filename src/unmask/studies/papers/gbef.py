@@ -5,100 +5,190 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unmask.studies.papers.gbef_tables import BALANCED, BASE, CDS, conclude
-from unmask.studies.spec import Role, Step, Study, StudyOptions
-from unmask.studies.steps import audits, diagnoses, mitigations
-from unmask.studies.texts import PACKAGE
+from unmask.core.errors import DataError, quote
+from unmask.studies.catalog import GAP, PROFESSIONS, TOXIC
+from unmask.studies.spec import PACKAGE, Role, Step, StudyOptions
+from unmask.studies.steps import audits, mitigations, words
+from unmask.studies.texts import select_corpus
 
 SENTENCES, TEMPLATES = "triple-gender", "pronoun-templates"
-GAP, PROFESSIONS = "gap/gap-development.tsv", "mt_gender/en.txt"
-TOXIC = "jigsaw_sample/toxic_comments.csv"
-COLUMNS: Mapping[str, Mapping[str, Any]] = {GAP: {"column": "Text"}, PROFESSIONS: {"field": 2}, PACKAGE: {}}
-LABELS = {"toxic": ("toxic", "1"), "severe toxic": ("severe_toxic", "1")}
+BASE, CDS, BALANCED = "base", "cds", "balanced"  # versions of the first model
+ALL_TOXIC, TOXIC_SAMPLE, SEVERE = "toxic", "toxic sample", "severe"
+LABELS = {ALL_TOXIC: ("toxic", "1"), TOXIC_SAMPLE: ("toxic", "1"), SEVERE: ("severe_toxic", "1")}
+WORKED_PAIRS = [  # of section 4.1.2
+    {"more": text.format("his"), "less": text.format("her"), "category": category}
+    for text, category in (
+        ("The programmer carried {} laptop to work.", "example"),
+        ("The doctor is having a discussion with {} patient.", "example"),
+        ("The actuary is having a discussion with {} friend.", "actuary"),
+    )
+]
+WORKED_TEMPLATES = [  # of section 4.2.2
+    {"template": template, "word": word, "category": "example"}
+    for word in ("doctor", "dentist", "patient")
+    for template in ("{Subject} is {a} {word}.", "{Subject} is a competent {word}.")
+]
 
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
-    """Audits of every model; then mitigations of the first model and their audits by SLD or PPD."""
-    first = options.models[0]
+    """Audits of every model; then versions of the first model and their audits by SLD or PPD."""
+    _check_data(options)
+    first, sentences, templates = options.models[0], sentences_of(options), templates_of(options)
     steps: dict[Role, Step] = {
-        ("audit", model): _audit(model, model, SENTENCES, "sld", options) for model in options.models
+        ("audit", model): _audit(model, model, sentences, "sld", options) for model in options.models
     }
-    settings: dict[str, Any] = {"measures": ("sld",), "draws": options.settings["draws"]}
-    steps["stability",] = diagnoses.step(first, SENTENCES, {"stability": settings}, model=first, **options.scoring)
-    models = mitigated_models(options)
-    for measure, data in (("sld", SENTENCES), ("ppd", TEMPLATES)):
-        steps[measure, BASE] = _audit(first, first, data, measure, options)
-        for name, (model, measures) in models.items():
+    for measure, rows in (("sld", WORKED_PAIRS), ("ppd", WORKED_TEMPLATES)):
+        example = words.rows_step(f"the thesis' example of {measure}", rows)
+        steps["worked", measure] = audits.step(
+            first, example, (measure,), model=first, **{**options.scoring, "limit": None}
+        )
+    models: dict[str, tuple[str | Step, tuple[str, ...]]] = {BASE: (first, ("sld", "ppd")), **trained_models(options)}
+    for measure, data in (("sld", sentences), ("ppd", templates)):
+        for version, (model, measures) in models.items():
             if measure in measures:
-                steps[measure, name] = _audit(name, model, data, measure, options)
+                name = first if version == BASE else version_label(version, options)
+                steps[measure, version] = _audit(name, model, data, measure, options)
+    for (size, draw), model in curve_models(options).items():
+        steps["curve", str(size), str(draw)] = _audit(curve_label(size, draw), model, sentences, "sld", options)
+    texts = balanced_text(options)
+    steps["words",] = words.word_facts_step(
+        f"words of {templates} in {', '.join(texts)}",
+        *(templates, texts),
+        model=first,
+        corpus=_selection(texts, options),
+        limit=options.settings["templates"],
+    )
     return steps
 
 
-def mitigated_models(options: StudyOptions) -> dict[str, tuple[Step, tuple[str, ...]]]:
-    """The training steps of the first model by version name, and the measures each version is audited by."""
-    settings = options.settings
-    text, professions = (name if name in options.data else PACKAGE for name in (GAP, PROFESSIONS))
-    cds = _train_step(CDS, "cds", text, options)
-    balanced = _train_step(BALANCED, mitigations.PLAIN, professions, options)
+def sentences_of(options: StudyOptions) -> str:
+    """The sentence pairs: the thesis' own if the user has them, else ours."""
+    return options.settings["thesis_sentences"] or SENTENCES
+
+
+def templates_of(options: StudyOptions) -> str:
+    """The templates: those of the thesis' appendix if the user has them as a file, else ours."""
+    return options.settings["thesis_templates"] or TEMPLATES
+
+
+def gap_text(options: StudyOptions) -> tuple[str, ...]:
+    """The files of GAP, or the built-in sentences."""
+    return tuple(name for name in GAP if name in options.data) or (PACKAGE,)
+
+
+def balanced_text(options: StudyOptions) -> tuple[str, ...]:
+    """MT-Gender, or the built-in sentences."""
+    return (PROFESSIONS if PROFESSIONS in options.data else PACKAGE,)
+
+
+def toxic_text(options: StudyOptions) -> str | None:
+    """The file of toxic comments, if there is one."""
+    return options.settings["toxic"] or (TOXIC if TOXIC in options.data else None)
+
+
+def version_label(version: str, options: StudyOptions) -> str:
+    """What the first model was trained on, in words."""
+    gap = "gap" if gap_text(options) == GAP and not options.settings["documents"] else "part of gap"
+    gap = "built-in text" if gap_text(options) == (PACKAGE,) else gap
+    balanced = "mt-gender" if balanced_text(options) == (PROFESSIONS,) else "built-in text"
+    labels = {
+        BASE: "as it is",
+        CDS: f"cds on {gap}",
+        BALANCED: f"trained on {balanced}",
+        ALL_TOXIC: "cds, then toxic comments",
+        TOXIC_SAMPLE: "cds, then as many toxic as severely toxic comments",
+        SEVERE: "cds, then severely toxic comments",
+    }
+    return labels.get(version) or f"cds on {gap}, {version}"
+
+
+def reminded_version(word: str, times: int) -> str:
+    """The version that was trained with reminders of one word."""
+    return f"reminders of {word} ×{times}"
+
+
+def curve_label(size: int, draw: int) -> str:
+    """The version of one point of the learning curve."""
+    return f"cds on {size} sentences, draw {draw + 1}"
+
+
+def trained_models(options: StudyOptions) -> dict[str, tuple[Step, tuple[str, ...]]]:
+    """The training steps of the first model by version, and the measures each version is audited by."""
+    settings, gap = options.settings, gap_text(options)
+    cds = _train_step(CDS, "cds", gap, options)
+    balanced = _train_step(BALANCED, mitigations.PLAIN, balanced_text(options), options)
     models = {CDS: (cds, ("sld", "ppd")), BALANCED: (balanced, ("ppd",))}
-    for label, only in LABELS.items() if TOXIC in options.data else ():
-        corpus = {"column": "comment_text", "only": list(only)}
-        step = _train_step(label, mitigations.PLAIN, TOXIC, options, corpus=corpus, model=cds)
-        models[label] = (step, ("sld",))
-    for times in settings["reminders"]:
-        name = f"{CDS}, reminders ×{times}"
-        models[name] = (_train_step(name, "cds", text, options, choices={"remind": times}), ("ppd",))
-    for size in settings["sizes"]:
-        for draw in range(settings["draws"]):
-            name = f"cds on {size} sentences, draw {draw + 1}"
-            step = _train_step(name, "cds", text, options, corpus={"limit": size, "draw": draw})
-            models[name] = (step, ("sld",))
+    toxic = toxic_text(options)
+    for version, only in LABELS.items() if toxic else ():
+        corpus: dict[str, Any] = {"column": "comment_text", "only": list(only)}
+        if version == TOXIC_SAMPLE:
+            corpus |= {"as_many_as": list(LABELS[SEVERE]), "draw": [options.seed]}
+        step = _train_step(version, mitigations.PLAIN, (str(toxic),), options, corpus=corpus, model=cds)
+        models[version] = (step, ("sld",))
+    for word in settings["words"]:
+        for times in settings["reminders"]:
+            version, choices = reminded_version(word, times), {"remind": times, "word": word}
+            models[version] = (_train_step(version, "cds", gap, options, choices=choices), ("ppd",))
     return models
 
 
+def curve_models(options: StudyOptions) -> dict[tuple[int, int], Step]:
+    """The training steps of the learning curve, by number of sentences and draw: each an independent sample."""
+    gap, sizes = gap_text(options), options.settings["sizes"]
+    if gap == (PACKAGE,):  # it cannot be enlarged: larger samples are left out
+        most = len(select_corpus(PACKAGE, {"sentences": True}, None).documents)
+        sizes = [size for size in sizes if size <= most]
+    return {
+        (size, draw): _train_step(
+            *(curve_label(size, draw), "cds", gap, options),
+            corpus={"limit": size, "draw": [options.seed, draw]},
+            seed=options.seed + draw,
+        )
+        for size in sizes
+        for draw in range(options.settings["draws"])
+    }
+
+
 def _train_step(  # noqa: PLR0913 - the parameters of a mitigation
-    name: str,
+    version: str,
     method: str,
-    text: str,
+    texts: tuple[str, ...],
     options: StudyOptions,
     *,
     corpus: Mapping[str, Any] | None = None,
     choices: Mapping[str, Any] | None = None,
     model: Step | None = None,
+    seed: int | None = None,
 ) -> Step:
     first = options.models[0]
-    selection = {**COLUMNS.get(text, {}), "limit": options.settings["documents"], **(corpus or {})}
-    train = {"train": dict(options.settings["train"]), "seed": options.seed, "corpus": selection}
-    return mitigations.step(f"{name}: train {first}", method, text, model=model or first, options=choices, **train)
+    train = {"train": dict(options.settings["train"]), "seed": options.seed if seed is None else seed}
+    selection = {**_selection(texts, options), **(corpus or {})}
+    name = f"{version}: train {first}"
+    return mitigations.step(name, method, texts, model=model or first, options=choices, corpus=selection, **train)
+
+
+def _selection(texts: tuple[str, ...], options: StudyOptions) -> dict[str, Any]:
+    """How the texts are read: GAP and MT-Gender sentence by sentence, comments whole."""
+    selection: dict[str, Any] = {"limit": options.settings["documents"]}
+    if texts[0] in GAP:
+        return {**selection, "column": "Text", "sentences": True}
+    if texts[0] == PROFESSIONS:
+        return {**selection, "field": 2, "sentences": True}
+    return {**selection, "sentences": True} if texts[0] == PACKAGE else selection
 
 
 def _audit(name: str, model: str | Step, data: str, measure: str, options: StudyOptions) -> Step:
-    limit = options.settings["templates"] if data == TEMPLATES else options.limit
+    limit = options.settings["templates"] if data == templates_of(options) else options.limit
     scoring = {**options.scoring, "limit": limit, "shard": options.shard}
     return audits.step(name, data, (measure,), model=model, **scoring)
 
 
-GBEF = Study(
-    name="gbef",
-    title="Towards a robust gender bias evaluation in natural language processing",
-    question="How much gender bias do models show, and what does counterfactual data do to it?",
-    citation="gbef-2023",
-    models=(
-        *("bert-base-uncased", "bert-large-uncased", "roberta-base"),
-        *("roberta-large", "albert-base-v2", "albert-large-v2"),
-    ),
-    data=(GAP, PROFESSIONS, TOXIC),
-    plan=plan,
-    conclude=conclude,
-    settings={
-        "draws": 5,
-        "sizes": (500, 1000, 2000, 4000, 6000, 8000, 10000, 12000),
-        "reminders": (1, 2, 3),
-        "documents": None,
-        "templates": None,
-        "train": {"epochs": 3.0, "rate": 2e-5, "batch": 1},
-    },
-    reduced={"draws": 2, "sizes": (40, 80), "documents": 80, "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16}},
-    reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
-    fallback_data={GAP: PACKAGE, PROFESSIONS: PACKAGE},
-)
+def _check_data(options: StudyOptions) -> None:
+    """Refuse data that the study would not read."""
+    known = (*GAP, PROFESSIONS, TOXIC, PACKAGE)
+    if strange := [name for name in options.data if name not in known]:
+        raise DataError(
+            f"gbef does not read {quote(strange[0])} as data: give sentence pairs by --set thesis_sentences=FILE, "
+            "templates by --set thesis_templates=FILE, comments by --set toxic=FILE, and the training text in the data "
+            "folder (--data-dir)"
+        )

@@ -1,91 +1,120 @@
-"""The tables and figures of `gbef`."""
+"""The sections of `gbef`, and Tables 3 and 4; words of templates are in `gbef_words`, curves in `gbef_curves`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
 from unmask.audit.result import load
-from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
+from unmask.measures import find
+from unmask.stats.compare import Comparison, apply_holm, comparisons
 from unmask.stats.means import mean_interval
-from unmask.stats.regression import fit_line
+from unmask.stats.shares import contrast
+from unmask.studies.claims import ClaimTest, claims_section
 from unmask.studies.collect import Columns, compare, comparison_table, itself, paper_values, published_table
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
-from unmask.studies.steps import diagnoses
-
-CATEGORIES = {
-    "category=occupation": "occupation",
-    "category=benevolent-sexism": "benevolent sexism",
-    "category=hostile-sexism": "hostile sexism",
-    "all": "combined",
-}
-FIGURES = {  # figures of the thesis by category of our templates
-    "medical": "figure-8",
-    "computer": "figure-9",
-    "engineering": "figure-14",
-    "science": "figure-15",
-    "office": "figure-16",
-    "food-service": "figure-17",
-    "farming-fishing": "figure-18",
-    "protective": "figure-19",
-}
-GENDERED = {"gender-occupation": "figure-11", "gender-word": "figure-12", "kinship": "figure-12-kinship"}
-REMINDED = {"pregnant": "pregnancy", "breastfeeding": "breastfeed", "breastfeed": "breastfeed"}
-BASE, CDS, BALANCED = "base", "cds on gap", "fine-tuned on professions"
-OURS = (
-    "Reasons for differences: the thesis's sentences and templates are not public and ours differ, so its "
-    "numbers are not expected."
+from unmask.studies.papers import gbef_words
+from unmask.studies.papers.gbef import ALL_TOXIC, BALANCED, BASE, CDS, SEVERE, TOXIC_SAMPLE, version_label
+from unmask.studies.papers.gbef_curves import (
+    CATEGORIES,
+    combined_by_size,
+    curve_finding,
+    sample_size_finding,
+    scored_rows,
 )
-Results = Mapping[str, Result]  # by model or version
+from unmask.studies.papers.gbef_words import FIGURES, GENDERED, Results
+from unmask.studies.papers.gbef_worked import worked_finding, worked_numbers
+from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
+from unmask.studies.steps.words import load_word_facts
+
+SENTENCE_VERSIONS = (BASE, CDS, ALL_TOXIC, TOXIC_SAMPLE, SEVERE)  # the rows of Table 4
+CLAIMS = {  # ASLD of the second version less that of the first, and where the thesis puts it
+    "Does counterfactual data substitution lower ASLD?": (BASE, CDS, "below"),
+    "Do toxic comments raise the ASLD of the mitigated model?": (CDS, ALL_TOXIC, "above"),
+    "Do severely toxic comments raise it more than as many toxic ones?": (TOXIC_SAMPLE, SEVERE, "above"),
+}
+OTHER_ITEMS = (
+    "The thesis' sentence pairs are not public, ours differ; its templates are in its Appendix II and can be given as "
+    "--set thesis_templates=FILE. A published number stands only beside the same model, data and measure."
+)
 
 
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
-    """One section per table or figure."""
-    by_model, sld, ppd = (
+    """The claims, then one section per table or figure."""
+    by_model, sld, ppd, worked = (
         {role[1]: load(folder) for role, folder in outputs.items() if role[0] == name}
-        for name in ("audit", "sld", "ppd")
+        for name in ("audit", "sld", "ppd", "worked")
     )
-    sampled = outputs.get(("stability",))
-    stability = diagnoses.load_diagnosis(sampled, "stability") if sampled else None
-    trained = {name: result for name, result in sld.items() if " sentences, draw " not in name}
-    asld = {item: _asld(results, item) for item, results in (("table-3", by_model), ("table-4", trained))}
-    reminded = _reminded(ppd)
+    curve = {(int(role[1]), int(role[2])): load(folder) for role, folder in outputs.items() if role[0] == "curve"}
+    facts = load_word_facts(outputs["words",]) if ("words",) in outputs else {}
+    first = options.models[0]
+    three = [each for model, result in by_model.items() for each in _asld(result, "table-3", model, options)]
+    four = [
+        each
+        for version in SENTENCE_VERSIONS
+        if version in sld
+        for each in _asld(sld[version], "table-4", _model_name(version, options), options)
+    ]
+    five = gbef_words.reminder_comparisons(ppd, options)
+    examples = worked_numbers(worked, first)
+    claims, untested = _claims(sld, curve, options)
     sections = [
+        claims_section([*claims, *gbef_words.claims(ppd, facts, options)], untested),
+        Section("worked-numbers", "Sections 4.1.2 and 4.2.2: the worked numbers",
+                f"The thesis' examples, scored by {first}; no training is involved.",
+                worked_finding(examples), "The thesis' professions are doctor and dentist; it prints patient."),
         Section("table-3", "Table 3: ASLD of models", "Mean absolute difference within pairs, in nats.",
-                _asld_finding(asld["table-3"], "table-3"), OURS),
-        Section("figure-6", "Figure 6: sample size", "How ASLD converges as more pairs are sampled.",
-                stability.findings[0].finding if stability else Finding((), ()),
-                "Every point is the mean of several samples."),
+                _model_finding(three, by_model, options), OTHER_ITEMS),
+        Section("figure-6", "Figure 6: sample size", f"ASLD of {first} on samples of every category.",
+                sample_size_finding(by_model.get(first), options),
+                "Every point is the mean of several independent samples."),
         Section("table-4", "Table 4: the bias of a corpus, by training on it",
-                f"ASLD of {options.models[0]} before, after mitigation, and after training on toxic text.",
-                _asld_finding(asld["table-4"], "table-4"), f"{OURS} Our toxic comments are a sample."),
+                f"ASLD of {first} before, after mitigation, and after training on toxic text.",
+                _version_finding(four, sld, options),
+                f"{OTHER_ITEMS} All toxic comments are more text than the severely toxic ones: the fair comparison is "
+                "that with as many comments, which gives equally many training steps."),
         Section("figures-8-19", "Figures 8, 9 and 14 to 19: professions before and after",
                 "Difference of the pronouns' probabilities; 0 is no preference, above it he is likelier.",
-                _bars(ppd, BALANCED, FIGURES), OURS),
+                gbef_words.before_and_after(ppd, BALANCED, FIGURES, facts, options), OTHER_ITEMS),
         Section("figure-10", "Figure 10: before against after", "Every point is a profession.",
-                _scatter(ppd, BALANCED)),
+                gbef_words.scatter(ppd, options)),
         Section("figures-11-12", "Figures 11 and 12: words that have a gender",
                 "Here a value far from 0 is correct: mitigation should not change these.",
-                _bars(ppd, CDS, GENDERED), OURS),
+                gbef_words.before_and_after(ppd, CDS, GENDERED, facts, options), OTHER_ITEMS),
         Section("table-5", "Table 5: reminders", "Do reminders preserve the gender of words that have one?",
-                _reminder_finding(reminded), f"{OURS} All reminders are added, not only those of one word."),
+                gbef_words.reminder_finding(five), f"{OTHER_ITEMS} Every version has reminders of one word only."),
         Section("figure-13", "Figure 13: learning curve", "ASLD against the number of sentences trained on.",
-                _curve(sld, options.seed), "Intervals are over samples; with few samples they are wide."),
+                curve_finding(curve, sld.get(BASE), options),
+                "Every sample of sentences is independent of the others; intervals are over samples."),
     ]  # fmt: skip
-    return Conclusion(sections, [*asld["table-3"], *asld["table-4"], *reminded])
+    return Conclusion(sections, [*examples, *three, *four, *five])
 
 
-def _asld(results: Results, item: str) -> list[PaperComparison]:
+def _model_name(version: str, options: StudyOptions) -> str:
+    """The model of a row: the first one, or what became of it."""
+    first = options.models[0]
+    return first if version == BASE else f"{first}, {version_label(version, options)}"
+
+
+def paired_changes(a: Result, b: Result, seed: int) -> list[Comparison]:
+    """The change of ASLD from one audit to another on the same pairs, combined and by category."""
+    measure, data, first = scored_rows(a)
+    found = comparisons(find(measure), first, scored_rows(b)[2], data=data, rng_seed=seed)
+    return [each for each in found if each.statistic == "asld" and each.group in CATEGORIES]
+
+
+def _asld(result: Result, item: str, model: str, options: StudyOptions) -> list[PaperComparison]:
     """ASLD of every category beside the published one."""
+    thesis = options.settings["thesis_sentences"] and options.limit is None
     return [
-        compare("gbef", item, estimate, model, group=CATEGORIES[estimate.group])
-        for model, result in results.items()
-        for estimate in result.estimates
-        if estimate.statistic == "asld" and estimate.group in CATEGORIES
+        compare("gbef", item, replace(each, data="thesis sentences") if thesis else each, model, group=group)
+        for each in result.estimates
+        if each.statistic == "asld" and (group := CATEGORIES.get(each.group))
     ]
 
 
@@ -100,7 +129,7 @@ def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
     tables = [comparison_table("ASLD", columns, asld, "In nats, with intervals over pairs.")] if asld else []
     if all(each.published is None for each in asld):
         printed = [cell for cell in paper_values("gbef") if cell.item == item]
-        title = "As published, of other models or data"
+        title = "As published, of the thesis' models on its own sentences"
         tables.append(published_table(title, {"model": "model", "category": "group"}, printed))
     bars = [charts.interval_row(CATEGORIES[each.estimate.group], each.estimate, each.estimate.model) for each in asld]
     alt = "Bars of ASLD by category and model, with intervals."
@@ -108,118 +137,107 @@ def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
     return Finding((), tuple(tables), plots)
 
 
-def _word_estimates(result: Result) -> dict[str, tuple[str, Estimate]]:
-    """By word: its category, and its APPD over templates."""
-    columns = [result.items.column(name).to_pylist() for name in ("word", "category")]
-    category = dict(zip(*columns, strict=True))
-    return {
-        word: (category[word], estimate)
-        for estimate in result.estimates
-        if estimate.statistic == "appd"
-        and estimate.group.startswith("word=")
-        and (word := estimate.group.partition("=")[2]) in category
-    }
-
-
-def _bars(results: Results, after: str, figures: Mapping[str, str]) -> Finding:
-    """A table, and a bar chart per category, of every word before and after."""
-    if BASE not in results or after not in results:
-        return Finding((), ())
-    before, then = (_word_estimates(results[name]) for name in (BASE, after))
-    rows: list[tuple[Cell, ...]] = []
-    plots, sizes = [], []
-    for category, figure in figures.items():
-        pairs = {word: (appd, then[word][1]) for word, (of, appd) in before.items() if of == category and word in then}
-        rows += [(category, word, *pair, pair[0].n) for word, pair in pairs.items()]
-        sizes += [(abs(first.value), abs(last.value)) for first, last in pairs.values()]
-        bars = [
-            charts.interval_row(word, appd, name)
-            for word, pair in pairs.items()
-            for name, appd in zip((BASE, after), pair, strict=True)
-        ]
-        if bars:
-            title, alt = f"{category} words", f"APPD of every {category} word before and after."
-            plots.append(Plot(figure, title, alt, charts.bars(bars, axis="APPD")))
-    if not rows:
-        return Finding((), ())
-    first, last = np.mean(sizes, axis=0)
-    answer = (
-        f"{after}: {sum(b < a for a, b in sizes)} of {len(sizes)} words are closer to 0 than before; the "
-        f"mean distance from 0 went from {first:.3f} to {last:.3f} (no interval: the words are not a sample)"
-    )
-    table = Table(
-        "APPD before and after",
-        ("category", "word", "before", "after", "templates"),
-        tuple(rows),
-        "Mean of P(masculine) − P(feminine) over templates, with t intervals over templates.",
-    )
-    return Finding((answer,), (table,), tuple(plots))
-
-
-def _scatter(results: Results, after: str) -> Finding:
-    if BASE not in results or after not in results:
-        return Finding((), ())
-    before, then = _word_estimates(results[BASE]), _word_estimates(results[after])
-    words = [word for word, entry in before.items() if word in then and entry[0] in FIGURES]
+def _change_table(title: str, changes: Mapping[tuple[str, str], Sequence[Comparison]], note: str) -> Table:
+    """Paired changes by the two models compared, corrected together."""
+    every = [(names, each) for names, found in changes.items() for each in found]
+    corrected = apply_holm([each for _, each in every])
     rows = [
-        {"x": before[word][1].value, "y": then[word][1].value, "label": word, "series": before[word][0]}
-        for word in words
+        (*names, CATEGORIES[each.group], each.a_value, each.b_value, each.difference, each.n, each.p_holm)
+        for (names, _), each in zip(every, corrected, strict=True)
     ]
-    if len(rows) < 3:
-        return Finding((), (), (), (f"{len(rows)} professions: too few for a line",))
-    fit = fit_line(np.array([row["x"] for row in rows]), np.array([row["y"] for row in rows])).slope
-    answer = (
-        f"over {len(rows)} professions APPD after = slope × before + constant, slope {fit.value:.2f} "
-        f"({fit.low:.2f} to {fit.high:.2f}); a slope near 0 with points near the axis means that pronouns "
-        "are balanced whatever the profession"
-    )
-    alt = "APPD of professions after training against before, a point each, with the line of no change."
-    chart = charts.scatter(rows, x="before", y="after", diagonal=True)
-    return Finding((answer,), (), (Plot("figure-10", "Before against after", alt, chart),))
+    columns = ("first", "second", "category", "of the first", "of the second", "change", "n", "p (Holm)")
+    return Table(title, columns, tuple(rows), f"Second less first on the same pairs, t test. {note}")
 
 
-def _reminded(results: Results) -> list[PaperComparison]:
-    """APPD of the words of the reminders, for all but the balanced version, beside the published one."""
-    return [
-        compare("gbef", "table-5", estimate, name, group=REMINDED[word])
-        for name, result in results.items()
-        if name != BALANCED
-        for word, (_, estimate) in _word_estimates(result).items()
-        if word in REMINDED
-    ]
-
-
-def _reminder_finding(comparisons: Sequence[PaperComparison]) -> Finding:
-    columns: Columns = {
-        "trained on": "model",
-        "word": lambda estimate: estimate.group.partition("=")[2],
-        "APPD": itself,
-        "templates": "n",
+def _model_finding(asld: Sequence[PaperComparison], by_model: Results, options: StudyOptions) -> Finding:
+    """Table 3, the ranking of the models by combined ASLD, and paired tests between them."""
+    finding = _asld_finding(asld, "table-3")
+    finding = replace(finding, tables=(*finding.tables, *_about_women(by_model, options)))
+    combined = [each.estimate for each in asld if each.estimate.group == "all"]
+    if len(combined) < 2:
+        return finding
+    ranked = sorted(combined, key=lambda estimate: estimate.value)
+    names = [estimate.model for estimate in ranked]
+    pairs = {
+        (a, b): [each for each in paired_changes(by_model[a], by_model[b], options.seed) if each.group == "all"]
+        for a, b in combinations(names, 2)
     }
-    note = "Here farther from 0 is better. t intervals over templates."
-    table = comparison_table("APPD of words that have a gender", columns, comparisons, note)
-    return Finding((), (table,) if comparisons else ())
+    table = _change_table("Paired differences of combined ASLD", pairs, "Holm's correction over this table.")
+    distinct = sum(1 for row in table.rows if isinstance(row[-1], float) and row[-1] < 0.05)
+    answer = (
+        f"Lowest combined ASLD: {names[0]}; highest: {names[-1]}. {distinct} of {len(table.rows)} pairs of models "
+        "differ (paired test, corrected)"
+    )
+    ranking = Table(
+        "Ranking by combined ASLD",
+        ("rank", "model", "ASLD"),
+        tuple((rank, estimate.model, estimate) for rank, estimate in enumerate(ranked, 1)),
+        "Rank 1 is the least biased.",
+    )
+    return replace(finding, answers=(answer,), tables=(*finding.tables, ranking, table))
 
 
-def _curve(results: Results, seed: int) -> Finding:
-    """ASLD by number of sentences: the mean over samples."""
-    values_by_size: dict[tuple[int, str], list[float]] = {}
-    for name, result in results.items():
-        if " sentences, draw " in name:
-            size = int(name.removeprefix("cds on ").partition(" ")[0])
-            for estimate in result.estimates:
-                if estimate.statistic == "asld" and estimate.group in CATEGORIES:
-                    key = size, CATEGORIES[estimate.group]
-                    values_by_size.setdefault(key, []).append(estimate.value)
+def _about_women(by_model: Results, options: StudyOptions) -> list[Table]:
+    """ASLD of the sexism pairs that are about women, if the data have others too."""
     rows: list[tuple[Cell, ...]] = []
-    points = []
-    for (size, group), values in sorted(values_by_size.items()):
-        cell = mean_interval(np.array(values), rng=generator(seed, f"{size}/{group}"))
-        rows.append((size, group, cell, len(values)))
-        points.append({"x": size, "y": cell.value, "low": cell.low, "high": cell.high, "series": group})
-    if not rows:
-        return Finding((), ())
-    table = Table("ASLD by number of sentences", ("sentences", "category", "ASLD", "draws"), tuple(rows))
-    alt = "ASLD against the number of sentences of counterfactual data, a line per category."
-    chart = charts.curves(points, x="sentences", y="ASLD, nats", band=True)
-    return Finding((), (table,), (Plot("figure-13", "Learning curve", alt, chart),))
+    for model, result in by_model.items():
+        scored = [row for row in scored_rows(result)[2] if row.scores]
+        for group, label in CATEGORIES.items():
+            sexism = [row for row in scored if "sexism" in label and group == f"category={row.groups.get('category')}"]
+            women = np.array([abs(row.difference) for row in sexism if row.groups.get("direction") == "stereo"])
+            if 0 < women.size < len(sexism):
+                value = mean_interval(women, rng=generator(options.seed, f"about women {group}"))
+                rows.append((model, label, value, women.size, len(sexism) - women.size))
+    columns = ("model", "category", "ASLD", "pairs about women", "left out")
+    note = "As in the thesis, sexism against women only; the pairs about men are left out."
+    return [Table("ASLD of sexism about women", columns, tuple(rows), note)] if rows else []
+
+
+def _version_finding(asld: Sequence[PaperComparison], sld: Results, options: StudyOptions) -> Finding:
+    """Table 4, and the paired changes it is about."""
+    finding = _asld_finding(asld, "table-4")
+    changes = {
+        (version_label(a, options), version_label(b, options)): paired_changes(sld[a], sld[b], options.seed)
+        for a, b, _ in CLAIMS.values()
+        if a in sld and b in sld
+    }
+    table = _change_table("Paired changes of ASLD", changes, "Holm's correction over this table.")
+    return replace(finding, tables=(*finding.tables, table)) if changes else finding
+
+
+def _claims(
+    sld: Results, curve: Mapping[tuple[int, int], Result], options: StudyOptions
+) -> tuple[list[ClaimTest], list[str]]:
+    """The claims about ASLD as tests, and those that cannot be tested here."""
+    tests, untested = [], []
+    for claim, (a, b, expected) in CLAIMS.items():
+        if a not in sld or b not in sld:
+            untested.append(f"{claim} Not tested: no file of toxic comments (--set toxic=FILE).")
+            continue
+        where = f"{version_label(a, options)} → {version_label(b, options)}"
+        tests += [
+            ClaimTest(
+                *(claim, f"{where}, {CATEGORIES[each.group]}", "change of ASLD, nats", each.difference, each.n),
+                expected="above" if expected == "above" else "below",
+                p=each.p,
+                method="paired t test over pairs",
+            )
+            for each in paired_changes(sld[a], sld[b], options.seed)
+        ]
+    by_size = combined_by_size(curve)
+    if len(by_size) > 1:
+        small, large = min(by_size), max(by_size)
+        found = contrast(by_size[large], by_size[small])
+        tests.append(
+            ClaimTest(
+                "Does more counterfactual text lower ASLD?",
+                f"{small:,} → {large:,} sentences, combined",
+                "difference of mean ASLD, nats",
+                found,
+                by_size[large].size + by_size[small].size,
+                expected="below",
+                p=found.p,
+                method="Mann–Whitney over draws",
+            )
+        )
+    return tests, untested

@@ -1,4 +1,4 @@
-"""`paraphrase`: PLL measures under paraphrasing (Kwon & Mihindukulasooriya 2022), Tables 1–2, Figures 2–4."""
+"""`paraphrase`: PLL measures under paraphrasing (Kwon & Mihindukulasooriya 2022): claims, Tables 1–2, Figures 1–4."""
 
 from __future__ import annotations
 
@@ -12,49 +12,91 @@ from unmask.core.estimate import Estimate, Value
 from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import answer, tables
 from unmask.diagnose.paraphrase.families import ALL, OWN, PER_TOKEN, Family, FamilyVerdicts
+from unmask.diagnose.published import published_numbers
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
+from unmask.studies.catalog import GEST_SCORES
+from unmask.studies.claims import claims_section
 from unmask.studies.collect import compared_with_paper, paper_values
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
-from unmask.studies.steps import diagnoses
+from unmask.studies.papers.paraphrase_claims import agrees, bias_table, claim_tests, wording_claims
+from unmask.studies.papers.paraphrase_examples import (
+    EXAMPLES,
+    FIGURE_1,
+    SOURCE,
+    TABLE_2,
+    Families,
+    Sentences,
+    example_finding,
+    most_opposed,
+    papers_example,
+    repeated_example,
+    table_2_finding,
+)
+from unmask.studies.papers.paraphrase_real_models import real_models_section, real_verdicts
+from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, StudyOptions
+from unmask.studies.steps import diagnoses, scores
 
-MEASURES = ("cps-exact",)
-EXAMPLES = 1
-Families = Mapping[str, Sequence[Family]]  # by model
+NOT_AUTHORS = "other data than the authors' 383 pairs"
 
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
-    """One step per model that scores every original and paraphrase."""
+    """For every model: score every original and paraphrase, and the paper's examples if CrowS-Pairs is there."""
     data, settings = options.data[0], {"paraphrase": {"measures": options.settings["measures"]}}
     steps: dict[Role, Step] = {}
     for model in options.models:
         step = diagnoses.step(model, data, settings, model=model, **options.scoring)
         steps["diagnose", model] = replace(step, name=f"wordings of {data} under {model}")
+        if SOURCE in options.data[1:]:
+            asked = {
+                "examples": {item: list(phrases) for item, phrases in EXAMPLES.items()},
+                "measures": list(options.settings["measures"]),
+                "seed": options.seed,
+                "dtype": options.dtype,
+                "shown": model,
+            }
+            name, kind = f"the paper's examples under {model}", "unmask.studies.steps.wordings:EXAMPLES"
+            steps["examples", model] = Step.of(name, kind, asked, model=model, data=SOURCE)
+    if GEST_SCORES in options.data[1:]:
+        steps["scores",] = scores.step(GEST_SCORES)
     return steps
 
 
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
-    """The tables and figures, with all models side by side."""
+    """The claims, tables and figures, with all models side by side."""
     settings = DiagnosisSettings(seed=options.seed, band=options.settings["band"])
-    loaded = {role[1]: diagnoses.load_diagnosis(folder, "paraphrase") for role, folder in outputs.items()}
-    results = {model: result for model, result in loaded.items() if result is not None}
+    results, examples = (_load(outputs, name) for name in ("diagnose", "examples"))
     every = [verdicts for result in results.values() for verdicts in _verdicts(result, options.seed)]
     main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
     notes = dict.fromkeys(note for result in results.values() for note in result.findings[0].finding.notes)
     if not main:
         nothing = Finding((), (), (), tuple(notes))
         return Conclusion([Section("figure-2", "Figure 2: originals in agreement", "", nothing)])
-    families: dict[str, Sequence[Family]] = {}
-    for verdicts in main:  # under the first measure, on the paper's scale
-        families.setdefault(verdicts.model, verdicts.families)
+    families = _by_label(main)
+    shown = [verdicts for result in examples.values() for verdicts in _verdicts(result, options.seed)]
+    shown = [verdicts for verdicts in shown if verdicts.scale in (PER_TOKEN, OWN)]
+    sentences, own_examples = _sentences(results), (_by_label(shown), _sentences(examples))
     sizes = (tables.band_table(every, settings), tables.size_table(main, settings), tables.opposed_table(main))
     overall, by_type = _comparisons(main, "figure-2"), _comparisons(main, "figure-3")
+    repeated = [*repeated_example(main, sentences), *repeated_example(shown, own_examples[1])]
+    types = tables.type_table(main)
+    published = scores.load_scores(outputs["scores",]) if ("scores",) in outputs else None
+    real = real_verdicts(published, options.seed) if published else []
     sections = [
+        claims_section(
+            [*claim_tests(main, settings.band, options.seed), *(test for each in real for test in wording_claims(each))]
+        ),
+        Section(
+            "figure-1",
+            "Figure 1: an example",
+            "One sentence of CrowS-Pairs in four wordings.",
+            example_finding(FIGURE_1, *own_examples),
+            "The paper's figure adds a pronoun that the pair of the published file does not have.",
+        ),
         Section(
             "table-1",
             "Table 1: the pairs",
             "Pairs per bias type, originals and paraphrases together.",
-            Finding((), (_sizes(next(iter(families.values()))),)),
+            Finding((), _sizes(next(iter(families.values())))),
             "The authors' paraphrases are not public: ours are of other originals, so the counts differ.",
         ),
         Section(
@@ -63,7 +105,11 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "For how many originals do all wordings have the same sign?",
             Finding(
                 tuple(answer(verdicts, settings) for verdicts in main),
-                (tables.agreement_table(main), *compared_with_paper(overall, 1)),
+                (
+                    tables.agreement_table(main),
+                    bias_table(main, options.seed),
+                    *(compared_with_paper(overall, 1) or [_printed(ALL)]),
+                ),
                 (_agreement_plot(families),),
                 tuple(notes),
             ),
@@ -74,7 +120,12 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "figure-3",
             "Figure 3: agreement by bias type",
             "The same for every bias type.",
-            Finding((), (tables.type_table(main), *compared_with_paper(by_type, 1)), tables.type_plots(main)),
+            Finding(
+                (),
+                (*([types] if types.rows else []), *(compared_with_paper(by_type, 1) or [_printed("")])),
+                tables.type_plots(main),
+                () if types.rows else ("The pairs have no bias types.",),
+            ),
             "With few originals per type, read the intervals before any difference.",
         ),
         Section(
@@ -87,11 +138,39 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "table-2",
             "Table 2: one example in several wordings",
             "The difference of one original and its paraphrases under every model.",
-            _example(families, next(iter(results.values())).meta["details"]["paraphrase"]["sentences"]),
-            "The paper's paraphrases are not public: its example cannot be repeated. Its numbers are last.",
+            table_2_finding(
+                papers_example((families, sentences), own_examples), most_opposed(families, sentences), repeated
+            ),
+            f"The paper's example is {TABLE_2} with one word exchanged: it is scored if CrowS-Pairs is on this "
+            "machine, or if --data is a file with its wordings.",
         ),
     ]
-    return Conclusion(sections, [*overall, *by_type])
+    if real:
+        sections.append(real_models_section(real))
+    return Conclusion(sections, [*overall, *by_type, *repeated])
+
+
+def _load(outputs: Outputs, name: str) -> dict[str, Result]:
+    """The results of the steps of one role that scored anything, by model."""
+    loaded = {
+        role[1]: diagnoses.load_diagnosis(path, "paraphrase") for role, path in outputs.items() if role[0] == name
+    }
+    return {model: result for model, result in loaded.items() if result is not None}
+
+
+def _sentences(results: Mapping[str, Result]) -> Sentences:
+    found: dict[str, Sequence[Sequence[str]]] = {}
+    for result in results.values():
+        found |= result.meta["details"].get("paraphrase", {}).get("sentences", {})
+    return found
+
+
+def _by_label(main: Sequence[FamilyVerdicts]) -> Families:
+    """Families by model; with the measure if there are several."""
+    several = len({verdicts.measure for verdicts in main}) > 1
+    return {
+        f"{verdicts.model}, {verdicts.measure}" if several else verdicts.model: verdicts.families for verdicts in main
+    }
 
 
 def _verdicts(result: Result, seed: int) -> list[FamilyVerdicts]:
@@ -99,7 +178,10 @@ def _verdicts(result: Result, seed: int) -> list[FamilyVerdicts]:
     data = str(result.meta["data"][0]["name"]) if result.meta["data"] else ""
     verdicts = []
     for each in result.meta["details"].get("paraphrase", {}).get("differences", ()):
-        families = tuple(Family(of["original"], of["category"], np.array(of["differences"])) for of in each["families"])
+        families = tuple(
+            Family(of["original"], of["category"], np.array(of["differences"]), tuple(of["numbers"]))
+            for of in each["families"]
+        )
         if families:
             verdicts.append(FamilyVerdicts(each["model"], data, each["measure"], each["scale"], families, seed))
     return verdicts
@@ -120,111 +202,49 @@ def _comparisons(main: Sequence[FamilyVerdicts], item: str) -> list[PaperCompari
                 p=agreement.p,
                 model=verdicts.model,
             ),
-            tables.published_agreement(verdicts, name),
+            published,
+            "" if published is not None else NOT_AUTHORS,
         )
         for verdicts in main
         for name, agreement in verdicts.signs.items()
         if (name == ALL) == (item == "figure-2")
+        for published in (tables.published_agreement(verdicts, name),)
     ]
 
 
-def _sizes(families: Sequence[Family]) -> Table:
+def _printed(group: str) -> Table:
+    """The agreement that the paper prints: of all originals, or (empty) of bias types."""
+    rows: list[tuple[Cell, ...]] = [
+        (each.model, each.group, each.value)
+        for each in published_numbers()
+        if each.diagnosis == "paraphrase" and (each.group == ALL) == (group == ALL)
+    ]
+    note = "On the authors' own 383 pairs, which are not public: no number of ours is compared with these."
+    return Table("As published, on other data", ("model", "bias type", "agree %"), tuple(rows), note, digits=0)
+
+
+def _sizes(families: Sequence[Family]) -> tuple[Table, Table]:
     pairs, originals = Counter[str](), Counter[str]()
     for family in families:
         pairs[family.category] += family.differences.size
         originals[family.category] += 1
+    ours: list[tuple[Cell, ...]] = [(name or "none", originals[name], pairs[name]) for name in pairs]
+    ours.append(("all", sum(originals.values()), sum(pairs.values())))
+    note = "Pairs: originals and paraphrases as scored by the first model. Counts have no interval."
     published = {cell.group: int(cell.value) for cell in paper_values("paraphrase") if cell.item == "table-1"}
-    rows: list[tuple[Cell, ...]] = [
-        (name, originals[name], pairs[name], published.get(name)) for name in dict.fromkeys([*published, *pairs])
-    ]
-    rows.append(("all", sum(originals.values()), sum(pairs.values()), sum(published.values())))
-    return Table(
-        "Pairs by bias type",
-        ("bias type", "originals", "pairs", "published pairs"),
-        tuple(rows),
-        "Pairs: originals and paraphrases as scored by the first model. Counts have no interval.",
+    theirs: list[tuple[Cell, ...]] = [*published.items(), ("all", sum(published.values()))]
+    return (
+        Table("Pairs by bias type", ("bias type", "originals", "pairs"), tuple(ours), note),
+        Table("As published, of 100 originals of CrowS-Pairs", ("bias type", "pairs"), tuple(theirs)),
     )
 
 
 def _agreement_plot(families: Families) -> Plot:
     """Figure 2: originals whose wordings agree in sign and those whose wordings do not, by model."""
     rows = []
-    for model, group in families.items():
-        agree = sum(len(set(family.outcomes(0.0).tolist())) == 1 for family in group)
+    for label, group in families.items():
+        agree = sum(map(agrees, group))
         for series, count in (("agree", agree), ("do not agree", len(group) - agree)):
-            rows.append(charts.interval_row(model, Value(count, count, count), series))
+            rows.append(charts.interval_row(label, Value(count, count, count), series))
     alt = "Number of originals whose wordings all agree in sign, and of those whose do not, by model."
     return Plot("figure-2", "Originals in agreement", alt, charts.bars(rows, axis="originals"))
-
-
-def _example(families: Families, sentences: Mapping[str, Sequence[Sequence[str]]]) -> Finding:
-    """The original on which most models contradict themselves, and the paper's example."""
-    common = set.intersection(*({family.original for family in group} for group in families.values()))
-    contradictions = Counter(
-        family.original
-        for group in families.values()
-        for family in group
-        if family.original in common and {-1, 1} <= set(family.outcomes(0.0).tolist())
-    )
-    examples = contradictions.most_common(EXAMPLES)
-    wordings = [_wordings(name, families, sentences[name]) for name, _ in examples]
-    answers = [
-        f"{name}: for {count} of {len(families)} models the sign depends on the wording" for name, count in examples
-    ]
-    return Finding(tuple(answers), (*wordings, _published_example()))
-
-
-def _wordings(name: str, families: Families, sentences: Sequence[Sequence[str]]) -> Table:
-    by_model = {
-        model: next(family.differences for family in group if family.original == name)
-        for model, group in families.items()
-    }
-    rows: list[tuple[Cell, ...]] = [
-        (
-            "original" if number == 0 else f"paraphrase {number}",
-            *pair,
-            *(float(values[number]) for values in by_model.values()),
-        )
-        for number, pair in enumerate(sentences)
-        if all(number < values.size for values in by_model.values())
-    ]
-    return Table(
-        f"The wordings of {name}",
-        ("wording", "stereotyping sentence", "other sentence", *by_model),
-        tuple(rows),
-        "Differences in nats per token; a single pair has no interval.",
-        digits=4,
-    )
-
-
-def _published_example() -> Table:
-    cells = [cell for cell in paper_values("paraphrase") if cell.item == "table-2"]
-    words = list(dict.fromkeys(cell.group for cell in cells))
-    by_model: dict[str, dict[str, float]] = {}
-    for cell in cells:
-        by_model.setdefault(cell.model, {})[cell.group] = float(cell.value)
-    rows: list[tuple[Cell, ...]] = [(model, *(values[word] for word in words)) for model, values in by_model.items()]
-    return Table(
-        "The paper's Table 2, as published",
-        ("model", *words),
-        tuple(rows),
-        "One sentence about a Black or white man. RoBERTa's row repeats BERT's except for one digit.",
-        digits=4,
-    )
-
-
-PARAPHRASE = Study(
-    name="paraphrase",
-    title="Pseudo-log-likelihood measures in other words",
-    question="Does a model's preference on a pair survive paraphrasing?",
-    citation="kwon-mihindukulasooriya-2022-empirical",
-    models=(
-        *("bert-base-uncased", "roberta-large", "albert-xxlarge-v2"),
-        *("distilbert-base-uncased", "microsoft/mpnet-base"),
-    ),
-    data=("paraphrases",),
-    plan=plan,
-    conclude=conclude,
-    settings={"measures": MEASURES, "band": 0.25},
-    reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
-)

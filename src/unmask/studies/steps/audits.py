@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from unmask.audit.parquet import rows_of
+from unmask.audit.parquet import open_writer, rows_of
 from unmask.audit.plan import load_datasets
 from unmask.audit.result import load
 from unmask.audit.run import audit
-from unmask.core.files import plain, write_json
+from unmask.core.files import plain, writing
 from unmask.core.options import Opening
-from unmask.findings.envelope import ITEMS, RESULT, TOKENS, Result
+from unmask.core.types import Kind
+from unmask.findings.envelope import DIGEST, ITEMS, RESULT, TOKENS, Result
+from unmask.findings.folder import result_folder
 from unmask.measures import find
 from unmask.models import Lm, open_lm
 from unmask.stats import estimates
@@ -29,20 +32,21 @@ PAIRS_FILE = "pairs.csv"  # output of a step that generates pairs, input of an a
 
 
 def run_audit(context: StepContext) -> None:
-    """Audit a model on one dataset; parameters: `measures`, `limit`, `seed`, `dtype` and `shard`."""
-    (data,) = load_datasets(_source(context), context.options())
-    begins = range(0, len(data.items), context.parameters["shard"])
-    whole = replace(context, parallel_map=map)  # what a worker of another machine can receive
-    parts = [
-        (replace(whole, folder=context.folder / SHARDS / f"{number:05}"), begin) for number, begin in enumerate(begins)
-    ]
-    folders = [Path(path) for path in context.parallel_map(audit_shard, parts)]
-    merge_shards([load(folder) for folder in folders], context.folder, seed=context.parameters["seed"])
-    for folder in folders:
-        for name in (ITEMS, TOKENS, RESULT):
-            (folder / name).unlink()
-        folder.rmdir()
-    (context.folder / SHARDS).rmdir()
+    """Audit a model on one dataset; parameters: `measures`, `limit`, `seed`, `dtype` and `shard`.
+
+    `measures` is a list, or one for each kind of model: the kind is known when the model is open.
+    """
+    if not (context.folder / RESULT).is_file():  # or an earlier attempt ended while it removed the shards
+        (data,) = load_datasets(_source(context), context.options())
+        begins = range(0, len(data.items), context.parameters["shard"])
+        whole = replace(context, parallel_map=map)  # what a worker of another machine can receive
+        parts = [
+            (replace(whole, folder=context.folder / SHARDS / f"{number:05}"), begin)
+            for number, begin in enumerate(begins)
+        ]
+        folders = [Path(path) for path in context.parallel_map(audit_shard, parts)]
+        merge_shards([load(folder) for folder in folders], context.folder, seed=context.parameters["seed"])
+    shutil.rmtree(context.folder / SHARDS, ignore_errors=True)
 
 
 def audit_shard(part: tuple[StepContext, int]) -> str:
@@ -53,7 +57,9 @@ def audit_shard(part: tuple[StepContext, int]) -> str:
         (data,) = load_datasets(_source(context), options)
         shard = replace(data, items=data.items[begin : begin + context.parameters["shard"]])
         lm = open_cached(context.model, context.opening)
-        audit(lm, data=shard, measures=context.parameters["measures"], out=context.folder, options=options)
+        named = context.parameters["measures"]
+        measures = named[lm.kind] if isinstance(named, Mapping) else named
+        audit(lm, data=shard, measures=measures, out=context.folder, options=options)
     return str(context.folder)
 
 
@@ -65,16 +71,17 @@ def open_cached(model: str, opening: Opening) -> Lm:
 
 def _source(context: StepContext) -> str:
     """The dataset: an external one, or the pairs of the input step `data`."""
-    return context.step.data[0] if context.step.data else str(context.inputs["data"] / PAIRS_FILE)
+    return context.data if context.step.data else str(context.inputs["data"] / PAIRS_FILE)
 
 
 def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
     """Write one result folder from the shards of an audit: tables concatenated, estimates from all rows."""
     items = pa.concat_tables([shard.items for shard in shards], promote_options="default")
-    pq.write_table(items, folder / ITEMS, compression="zstd")
     tokens = pa.concat_tables([shard.tokens for shard in shards])
-    pq.write_table(tokens, folder / TOKENS, compression="zstd")
+    digests = "".join(shard.meta["details"].get(DIGEST, "") for shard in shards)
+    digest = hashlib.sha256(digests.encode()).hexdigest()
     meta = dict(shards[0].meta)
+    meta["details"] = {**meta["details"], DIGEST: digest}
     meta["data"] = [{**meta["data"][0], "n": sum(shard.meta["data"][0]["n"] for shard in shards)}]
     meta["estimates"] = [
         plain(estimate)
@@ -82,7 +89,14 @@ def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
         for estimate in estimates(find(measure), rows, data=data, rng_seed=seed)
     ]
     meta["checks"] = _merge_checks(shards) if len(shards) > 1 else plain(shards[0].checks)
-    write_json(folder / RESULT, meta)
+    with result_folder(folder, "audit", also=(SHARDS,)) as opened:
+        for name, table in ((ITEMS, items), (TOKENS, tokens)):
+            with (
+                writing(folder / name),
+                open_writer(opened.stage(name), table.schema.with_metadata({DIGEST: digest})) as writer,
+            ):
+                writer.write_table(table)
+        opened.finish(meta)
 
 
 def _merge_checks(shards: Sequence[Result]) -> list[dict[str, Any]]:
@@ -99,18 +113,31 @@ def _merge_checks(shards: Sequence[Result]) -> list[dict[str, Any]]:
 
 def work_estimate(step: Step) -> WorkEstimate:
     """From the size of the data and the passes of the measures."""
+    named = step.parameters["measures"]
+    measures = named["masked"] if isinstance(named, Mapping) else named  # more work than for a causal model
     data = step.data[0] if step.data else "prompts"  # generated pairs: about as many
-    return WorkEstimate(forward_tokens(data, step.parameters["limit"], step.parameters["measures"]))
+    return WorkEstimate(forward_tokens(data, step.parameters["limit"], measures))
 
 
 def step(
-    name: str, data: str | Step, measures: tuple[str, ...], *, model: str | Step, shard: int = 1000, **scoring: Any
+    name: str,
+    data: str | Step,
+    measures: Sequence[str] | Mapping[Kind, Sequence[str]],
+    *,
+    model: str | Step,
+    shard: int = 1000,
+    **scoring: Any,
 ) -> Step:
     """An audit step; model and data are external or outputs of other steps; `scoring`: limit, seed, dtype."""
+    if isinstance(measures, Mapping):
+        named: Any = {kind: list(of_kind) for kind, of_kind in measures.items()}
+        listed = "; ".join(f"{', '.join(of_kind)} if {kind}" for kind, of_kind in measures.items())
+    else:
+        named, listed = list(measures), ", ".join(measures)
     return Step.of(
-        f"audit {name} on {data if isinstance(data, str) else data.name}: {', '.join(measures)}",
+        f"audit {name} on {data if isinstance(data, str) else data.name}: {listed}",
         f"{__name__}:AUDIT",
-        {"measures": list(measures), "limit": None, "seed": 0, "dtype": "fp32", **scoring, "shard": shard},
+        {"measures": named, "limit": None, "seed": 0, "dtype": "fp32", **scoring, "shard": shard},
         model=model,
         data=data,
     )

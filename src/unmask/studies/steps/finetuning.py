@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unmask.audit.result import load
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Value
+from unmask.core.files import partial_file
 from unmask.corpus.counting import count_files
 from unmask.corpus.run import count
 from unmask.findings.storage import load_value
 from unmask.models import open_lm
 from unmask.studies.backends.ray import count_on_ray
+from unmask.studies.durations import OPTIMIZER
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
+from unmask.studies.texts import find_text_file
 from unmask.tasks import Grid, TaskSettings, find
+from unmask.tasks.biasbios import ABSOLUTE
 from unmask.tasks.performance import beats_baseline
 from unmask.tasks.run import WORK, task
 from unmask.tasks.spec import CurvePoint, TaskObservation
 from unmask.training.checkpoints import save_model
 
 COUNTS = "counts"  # the result folder of a TALLIED step
-LENGTH = 60.0  # mean tokens per example, approximate
+FILES = ("train", "dev", "data")  # settings that name a file of the user
+LENGTHS = {"stsbias": 35.0, "nlibias": 35.0, "biasbios": 90.0}  # mean tokens per example, approximate
+VALIDATION = {"stsbias": 1500, "nlibias": 1700, "biasbios": 130}  # examples of the data at hand
+HOST_SECONDS = 4.0  # of data and resampling, at every training
 
 
 def finetune_and_track(context: StepContext) -> None:
@@ -47,20 +54,26 @@ def finetune(context: StepContext, on_observation: Callable[[TaskObservation], N
     name = context.parameters["task"]
     if find(name).load_data is None:
         raise ModelError(f"{name} is zero-shot: name a task with fine-tuning")
+    for path in context.folder.iterdir():  # of an attempt interrupted after training: rewritten below
+        if path.is_file():
+            path.unlink()
     how = {"settings": _settings(context), "opening": context.opening, "offline": context.runtime.offline}
     task(name, context.model, out=context.folder, on_observation=on_observation, **how)
     shutil.rmtree(context.folder / WORK, ignore_errors=True)
 
 
 def count_gendered_words(context: StepContext) -> None:
-    """Count gendered words in a task's training data (Table 1)."""
+    """Count gendered words in a task's training data (Table 1), those of the package or of the files `lists`."""
     chosen, settings = find(context.parameters["task"]), _settings(context)
     assert chosen.load_data is not None
     path = context.folder / "texts.txt"
-    with path.open("w", encoding="utf-8") as file:
+    with partial_file(path) as partial, partial.open("w", encoding="utf-8") as file:
         for example in chosen.load_data(settings).train:
             file.write(" ".join(f"{example.text} {example.second or ''}".split()) + "\n")
     how: dict[str, Any] = {"count_with": count_files if context.parallel_map is map else count_on_ray, "processes": 1}
+    if lists := context.parameters.get("lists"):  # as the paper counts
+        paths = [find_text_file(context.runtime.place(name), context.runtime.data_dir) for name in lists]
+        how |= {"lists": tuple(paths), "names": ("feminine", "masculine"), "whitespace": True}
     count(path, out=context.folder / COUNTS, professions=False, seed=settings.seed, **how)
     path.unlink()
 
@@ -74,6 +87,7 @@ class TaskOutcome:
     n: int
     score: Value  # accuracy or Pearson's r on the validation set
     majority_share: float  # the score of a constant prediction
+    absolute: Value | None = None  # of BiasBios the mean of absolute gaps, where `bias` is that of signed ones
 
     @property
     def beats_baseline(self) -> bool:
@@ -93,28 +107,50 @@ def load_outcome(folder: Path) -> TaskOutcome:
     headline = result.estimates[0]
     score = next(each for each in result.estimates if each.group == "split=validation")
     bias, n = (points[-1].bias, points[-1].n) if points else (headline, headline.n)
-    return TaskOutcome(points, bias, n, score, fine_tuned["majority_share"] or 0.0)
+    absolute = next((each for each in result.estimates if each.statistic == ABSOLUTE), None)
+    return TaskOutcome(points, bias, n, score, fine_tuned["majority_share"] or 0.0, absolute)
 
 
 def _settings(context: StepContext) -> TaskSettings:
     chosen = dict(context.parameters["settings"])
+    chosen |= {name: Path(context.runtime.place(chosen[name])) for name in FILES if chosen.get(name)}
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
     return TaskSettings(seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen)
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """Training steps × batch size; evaluation costs about as much in forward passes."""
-    chosen = step.parameters["settings"]
+    """Training steps × batch size; at every evaluation the validation set and the items of the bias."""
+    task, chosen = step.parameters["task"], step.parameters["settings"]
     batch = (chosen.get("grid") or {"batch": [32]})["batch"][0]
     steps = chosen.get("steps") or 5500
     trials = 7 if step.kind.endswith(":SEARCHED") else 1
-    return WorkEstimate(forward_tokens=steps * batch * LENGTH, train_tokens=trials * steps * batch * LENGTH)
+    evaluations = trials if trials > 1 else 1 + steps // (chosen.get("every") or steps)
+    length = min(LENGTHS.get(task, 60.0), chosen.get("length") or 128)
+    validation = min(VALIDATION.get(task, 1000), chosen.get("rows") or 10**9)
+    forward = evaluations * (validation + _bias_items(task, chosen)) * length
+    return WorkEstimate(forward, trials * steps * (batch * length + OPTIMIZER), HOST_SECONDS * trials)
 
 
-def step(kind: str, name: str, task: str, settings: dict[str, Any], seed: int, model: str | Step | None = None) -> Step:
-    """A step of this kind (FOLLOWED, SEARCHED or TALLIED) for one task."""
-    parameters = {"task": task, "seed": seed, "settings": settings}
-    return Step.of(name, f"{__name__}:{kind}", parameters, model=model)
+def _bias_items(task: str, chosen: Mapping[str, Any]) -> int:
+    """How many inputs the bias of a task is measured on."""
+    if task == "stsbias":  # templates × professions × two sentences
+        return int(chosen.get("limit") or 275) * 60 * 2
+    return 2 * int(chosen.get("triples") or 10_000) if task == "nlibias" else VALIDATION["biasbios"]
+
+
+def step(  # noqa: PLR0913, PLR0917 - the parts of a fine-tuning
+    kind: str,
+    name: str,
+    task: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    model: str | Step | None = None,
+    lists: tuple[str, ...] = (),
+) -> Step:
+    """A step of this kind (FOLLOWED, SEARCHED or TALLIED) for one task; the user's files are its data."""
+    parameters = {"task": task, "seed": seed, "settings": dict(settings), **({"lists": list(lists)} if lists else {})}
+    planned = Step.of(name, f"{__name__}:{kind}", parameters, model=model)
+    return replace(planned, data=(*(settings[name] for name in FILES if settings.get(name)), *lists))
 
 
 FOLLOWED = StepKind(finetune_and_track, version=5, estimate_work=work_estimate, resumable=True)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from unmask import data as datasets
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, find
 from unmask.mitigate.checkpoint import WORK, make_checkpoint
 from unmask.mitigate.mlm import train_language_model
 from unmask.models import Engine, open_lm
-from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
-from unmask.studies.texts import select_corpus
+from unmask.studies.durations import OPTIMIZER
+from unmask.studies.spec import PACKAGE, Step, StepContext, StepKind, WorkEstimate
+from unmask.studies.steps.audits import PAIRS_FILE
+from unmask.studies.texts import find_text_file, select_corpus
 from unmask.training import TrainSettings
 
 PLAIN = "plain"  # further training on the unchanged text
-ROW = 60.0  # mean tokens per document, approximate
+ROW, SENTENCE = 60.0, 30.0  # mean tokens per document and per sentence, approximate
 
 
 def run_mitigation(context: StepContext) -> None:
@@ -26,12 +30,14 @@ def run_mitigation(context: StepContext) -> None:
             path.unlink()
     lm = open_lm(context.model, context.opening)
     method = PLAIN_TRAINING if parameters["method"] == PLAIN else find(parameters["method"])
-    texts = select_corpus(context.step.data[0], parameters["corpus"], context.runtime.data_dir)
+    names = tuple(map(context.runtime.place, context.step.data))
+    texts = select_corpus(names, parameters["corpus"], context.runtime.data_dir)
+    pairs: dict[str, Any] = {name: folder / PAIRS_FILE for name, folder in context.inputs.items() if name == "pairs"}
     train = {"lr" if name == "rate" else name: value for name, value in parameters["train"].items()}
     make_checkpoint(
         *(method, Engine(lm), texts, context.folder),
         settings=TrainSettings(seed=parameters["seed"], **train),
-        choices=MitigationOptions(**parameters["choices"]),
+        choices=MitigationOptions(**parameters["choices"], **pairs),
     )
 
 
@@ -49,18 +55,41 @@ PLAIN_TRAINING = Method(
 
 
 def step(
-    name: str, method: str, text: str, *, model: str | Step, options: Mapping[str, Any] | None = None, **parameters: Any
+    name: str,
+    method: str,
+    text: str | tuple[str, ...],
+    *,
+    model: str | Step,
+    options: Mapping[str, Any] | None = None,
+    **parameters: Any,
 ) -> Step:
-    """A step that mitigates one model; `options` are the method's, `parameters`: corpus, train and seed."""
+    """A step that mitigates one model; `options` are the method's, `parameters`: corpus, train and seed.
+
+    With an input `pairs`, the output of a step, these words are swapped instead of the package's.
+    """
     chosen = {"method": method, "choices": dict(options or {}), **parameters}
-    return Step.of(name, f"{__name__}:MITIGATED", chosen, model=model, data=text)
+    planned = Step.of(name, f"{__name__}:MITIGATED", chosen, model=model)
+    return replace(planned, data=(text,) if isinstance(text, str) else text)
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """Every document once per epoch, doubled by augmentation."""
-    documents = step.parameters["corpus"].get("limit") or 2_000
+    """Every document once per epoch, doubled by augmentation, and the steps of the optimizer."""
+    corpus = step.parameters["corpus"]
+    documents = corpus.get("limit") or sum(map(_lines, step.data))
     epochs = step.parameters["train"].get("epochs", 3.0)
-    return WorkEstimate(train_tokens=2.0 * documents * ROW * epochs)
+    copies = 2.0 if step.parameters["method"].startswith("cda") else 1.0
+    single = corpus.get("sentences") or step.data[0] in (PACKAGE, *datasets.names())
+    row = SENTENCE if single and corpus.get("limit") else ROW
+    batch = step.parameters["train"].get("batch", TrainSettings().batch)
+    return WorkEstimate(train_tokens=copies * documents * epochs * (row + OPTIMIZER / batch))
+
+
+def _lines(name: str) -> int:
+    """The number of lines of a text, some 2,000 if it cannot be found here."""
+    if (path := find_text_file(name, None)) is None:
+        return 2_000
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
 
 
 MITIGATED = StepKind(run_mitigation, version=2, estimate_work=work_estimate, resumable=True)

@@ -1,0 +1,195 @@
+"""Gate a result: is it worse than a baseline, or beyond a limit? Audits item by item, other results by estimates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from unmask.audit.compare import common_fields, mover_interval, shared_estimates
+from unmask.audit.gate_limits import beyond_limits
+from unmask.audit.gate_spec import GateOptions, GateResult, MissingData
+from unmask.audit.parquet import rows_of
+from unmask.audit.result import AuditResult, load
+from unmask.core.errors import DataError, ResultError
+from unmask.core.estimate import Estimate, Value
+from unmask.core.files import plain
+from unmask.core.options import fill_groups
+from unmask.core.types import Check, Row
+from unmask.findings.envelope import Result
+from unmask.stats.detectable import standard_error
+from unmask.stats.gate import Allowance, decide
+from unmask.stats.worsening import UNCHANGED, Worsening, distance_interval, ways_of_distance, worsenings
+
+GATED = ("accuracy", "finite-outputs")  # checks without which a run cannot be judged
+NAMED_ITEMS = 3  # items that are named where some are missing
+
+
+def gate(candidate: Result | str | Path, baseline: Result | str | Path | None = None, **options: Any) -> GateResult:
+    """Judge a result against a baseline, against limits (`max`), or both: pass, fail, or cannot tell.
+
+    Args:
+        candidate: the result that is judged, or its folder.
+        baseline: the result that it must not be worse than, or its folder.
+        options: fields of `GateOptions` (measures, tolerance, margin, max, allow_missing, seed), or the group itself
+            as `options`.
+    """
+    (allowed,) = fill_groups(options, options=GateOptions)
+    b = _open(candidate)
+    a = None if baseline is None else _open(baseline)
+    if a is None and not allowed.max:
+        raise DataError("there is nothing to compare with: give a baseline, or max for a first run without one")
+    if a is None and allowed.tolerance:
+        raise DataError("tolerance is what may be lost of a baseline: give one, or leave the tolerance out")
+    for name in allowed.measures:
+        (a or b).require_measure(name)
+    against = Compared() if a is None else _compare(a, b, allowed)
+    limits = list(beyond_limits(b, allowed))
+    measured = [*against.worsenings, *limits]
+    return GateResult(
+        decide(measured, _allowances(against.worsenings, limits, allowed)),
+        tuple(against.missing),
+        _failed_checks(b, a),
+        tuple(against.not_judged),
+        allowed.allow_missing,
+    )
+
+
+def _open(result: Result | str | Path) -> Result:
+    return result if isinstance(result, Result) else load(result)
+
+
+@dataclass
+class Compared:
+    """What a comparison with the baseline found, and what it could not compare."""
+
+    worsenings: list[Worsening] = field(default_factory=list)
+    missing: list[MissingData] = field(default_factory=list)
+    not_judged: list[tuple[str, str]] = field(default_factory=list)
+
+
+def _compare(a: Result, b: Result, allowed: GateOptions) -> Compared:
+    if isinstance(a, AuditResult) and isinstance(b, AuditResult):
+        return _compare_audits(a, b, allowed)
+    return _compare_estimates(a, b, allowed)
+
+
+def _allowances(compared: Sequence[Worsening], limits: Sequence[Worsening], allowed: GateOptions) -> list[Allowance]:
+    """What is accepted of each worsening; refused where a name is no statistic here, or a number fits no unit."""
+    statistics = {each.statistic for each in compared}
+    allowed.tolerance.check("tolerance", statistics)
+    allowed.margin.check("margin", statistics | {each.statistic for each in limits})
+    found = [
+        Allowance(allowed.tolerance.get(each.statistic) or 0.0, allowed.margin.get(each.statistic)) for each in compared
+    ]
+    for each, accepted in zip(compared, found, strict=True):
+        if accepted.margin is not None and accepted.margin < accepted.tolerance:
+            raise DataError(
+                f"margin is {accepted.margin:g} for {each.statistic}, expected at least the tolerance, "
+                f"{accepted.tolerance:g}"
+            )
+    return [*found, *(Allowance(0.0, allowed.margin.get(each.statistic) or 0.0) for each in limits)]
+
+
+def _failed_checks(candidate: Result, baseline: Result | None) -> tuple[Check, ...]:
+    """The failed checks without which a run cannot be judged; those of the baseline are named so."""
+    found = [check for check in candidate.checks if _is_gated(check)]
+    before = () if baseline is None else baseline.checks
+    found += [replace(check, name=f"{check.name} of the baseline") for check in before if _is_gated(check)]
+    return tuple(found)
+
+
+def _is_gated(check: Check) -> bool:
+    return not check.ok and check.name.endswith(GATED)
+
+
+def _compare_audits(a: AuditResult, b: AuditResult, allowed: GateOptions) -> Compared:
+    ours, theirs = rows_of(a.items), rows_of(b.items)
+    if not ours.keys() & theirs.keys():
+        raise ResultError("the results share no measure on the same data: audit both models with the same options")
+    _refuse_other_data(a, b)
+    found = Compared(not_judged=[(data, measure) for measure, data in theirs if (measure, data) not in ours])
+    for (measure, data), rows in ours.items():
+        if allowed.measures and measure not in allowed.measures:
+            continue
+        others = theirs.get((measure, data), [])
+        if detail := _describe_missing(rows, others):
+            found.missing.append(MissingData(measure, data, detail))
+        if _scored(rows) & _scored(others):
+            found.worsenings += worsenings(a.measure(measure), rows, others, data=data, rng_seed=allowed.seed)
+    return found
+
+
+def _scored(rows: Sequence[Row]) -> set[str]:
+    return {row.item for row in rows if row.outcome != "unscored"}
+
+
+def _describe_missing(baseline: Sequence[Row], candidate: Sequence[Row]) -> str:
+    """What the run lacks of one measure and dataset; empty if nothing."""
+    if not candidate:
+        return "not in the run"
+    present, scored = {row.item for row in candidate}, _scored(baseline)
+    if absent := sorted(scored - present):
+        return f"{len(absent):,} of {len(scored):,} items are not in the run ({_some(absent)})"
+    if unscored := sorted(scored - _scored(candidate)):
+        return f"{len(unscored):,} of {len(scored):,} items are not scored in the run ({_some(unscored)})"
+    return ""
+
+
+def _some(items: Sequence[str]) -> str:
+    return ", ".join([*items[:NAMED_ITEMS], *(["…"] if len(items) > NAMED_ITEMS else [])])
+
+
+def _refuse_other_data(a: Result, b: Result) -> None:
+    """Refuse datasets of one name and different content: their items have the same names and other sentences."""
+    before = {card["name"]: card.get("sha256") for card in a.meta["data"]}
+    for card in b.meta["data"]:
+        known, now = before.get(card["name"]), card.get("sha256")
+        if known and now and known != now:
+            raise ResultError(
+                f"the runs have different versions of {card['name']} (sha256 {known[:12]}… and {now[:12]}…): "
+                "audit both models on the same file"
+            )
+
+
+def _compare_estimates(a: Result, b: Result, allowed: GateOptions) -> Compared:
+    """Compare the headlines of results that are no audits."""
+    shared = {(one.model, one.key): other for one, other in shared_estimates(a, b)}
+    found = Compared()
+    for old in a.headlines():
+        if old.null is None or (allowed.measures and old.measure not in allowed.measures):
+            continue
+        new = shared.get((old.model, old.key))
+        if new is None:
+            found.missing.append(MissingData(old.measure, old.data, "not in the run"))
+            continue
+        lost = (old.n + old.unscored) - (new.n + new.unscored)
+        if lost > 0 and a.kind != "corpus":  # a corpus is what is measured, not what it is measured with
+            found.missing.append(MissingData(old.measure, old.data, f"{lost:,} of {old.n + old.unscored:,} items"))
+        found.worsenings.append(_estimate_worsening(old, new))
+    if not found.worsenings:
+        raise ResultError(
+            "the results share no estimate with a null value to gate on: gate results of the same command"
+        )
+    return found
+
+
+def _estimate_worsening(a: Estimate, b: Estimate) -> Worsening:
+    assert a.null is not None
+    common, n = common_fields(a, b), min(a.n, b.n)
+    method = common.pop("method")
+    shape: dict[str, Any] = {"df": n - 1 if n > 1 else math.inf, "baseline": a}
+    if a.has_interval and a.n > 1:
+        shape["spread"] = standard_error(a) * math.sqrt(a.n)
+    amount = Value(abs(b.value - a.null) - abs(a.value - a.null), method="an estimate has no interval")
+    if math.isfinite(a.value) and plain(a) == plain(b):  # NaN is not equal to itself, null is
+        amount = UNCHANGED
+    elif a.has_interval and b.has_interval:
+        mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)
+        less = Value(b.value - a.value, *mover_interval(a, b), method)
+        plus = Value(b.value - mirrored.value, *mover_interval(mirrored, b), method)
+        amount = Value(amount.value, *distance_interval(less, plus), method).widen()
+        shape["ways"] = ways_of_distance(less, plus)
+    return Worsening(**common, null=a.null, amount=amount, **shape)

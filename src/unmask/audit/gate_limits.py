@@ -1,0 +1,80 @@
+"""Limits of a gate: for a first run without a baseline, or for what must never be exceeded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from unmask.audit.gate_spec import GateOptions
+from unmask.audit.parquet import rows_of
+from unmask.audit.result import AuditResult
+from unmask.core.estimate import Estimate, Value
+from unmask.core.types import OF_WORDS
+from unmask.findings.envelope import Result
+from unmask.stats.means import CROSSED
+from unmask.stats.table import HEADLINE_GOALS
+from unmask.stats.word_leans import lean_size, word_leans
+from unmask.stats.worsening import Worsening, negative
+
+MORE_IS_BETTER = ("lms", "icat")
+
+
+def beyond_limits(result: Result, allowed: GateOptions) -> Iterator[Worsening]:
+    """How far every limited statistic is beyond its limit, on either side of its reference value."""
+    if not allowed.max:
+        return
+    measures, by_name = allowed.measures or result.measures(), allowed.max.common is None
+    chosen = result.estimates if by_name else result.headlines()
+    limited = [each for each in map(_with_null, chosen) if each.measure in measures and _can_have_limit(each)]
+    leans = [each for each in limited if by_name and isinstance(result, AuditResult) and each.statistic in CROSSED]
+    names = {each.statistic for each in limited} | {OF_WORDS + each.statistic for each in leans}
+    allowed.max.check("max", names)
+    for each in limited:
+        if (limit := allowed.max.get(each.statistic)) is not None:
+            yield _over(each, limit)
+    for each in leans:
+        if (limit := allowed.max.get(OF_WORDS + each.statistic)) is not None:
+            yield _over(_size_of(each, result, allowed.seed), limit)
+
+
+def _with_null(estimate: Estimate) -> Estimate:
+    """The estimate; the size of words' leans has the reference value 0, though no model reaches it."""
+    return replace(estimate, null=0.0) if estimate.statistic.startswith(OF_WORDS) else estimate
+
+
+def _can_have_limit(estimate: Estimate) -> bool:
+    """Whether it is about a whole dataset and better the nearer it is to its reference value."""
+    return estimate.group == "all" and estimate.null is not None and estimate.statistic not in MORE_IS_BETTER
+
+
+def _size_of(lean: Estimate, result: Result, seed: int) -> Estimate:
+    """The mean absolute lean of a word, of the measure and dataset of a signed lean."""
+    rows = [row for row in rows_of(result.items).get((lean.measure, lean.data), ()) if row.groups.get("word")]
+    neutral = [row for row in rows if row.groups.get("goal", "") in HEADLINE_GOALS]
+    sizes = lean_size(word_leans(neutral, neutral), seed)
+    named = {"measure": lean.measure, "data": lean.data, "statistic": OF_WORDS + lean.statistic}
+    return Estimate.of(sizes.after, **named, null=0.0, n=sizes.n)
+
+
+def _over(estimate: Estimate, limit: float) -> Worsening:
+    assert estimate.null is not None
+    signed = _shift(estimate, -estimate.null)
+    allowed = abs(limit - estimate.null)
+    return Worsening(
+        measure=estimate.measure,
+        data=estimate.data,
+        statistic=estimate.statistic,
+        a_value=limit,
+        b_value=estimate.value,
+        null=estimate.null,
+        amount=_shift(abs(signed), -allowed),
+        n=estimate.n,
+        ways=((_shift(signed, -allowed),), (_shift(negative(signed), -allowed),)),
+        df=estimate.n - 1 if estimate.n > 1 else math.inf,
+        against="limit",
+    )
+
+
+def _shift(value: Value, by: float) -> Value:
+    return Value(value.value + by, value.low + by, value.high + by, value.method)

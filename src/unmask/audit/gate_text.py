@@ -1,0 +1,166 @@
+"""A gate in words: lines for the terminal, Markdown for pull requests, JUnit XML for test reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+from xml.etree import ElementTree as Xml
+
+from unmask.audit.gate_spec import GateResult, unit_of
+from unmask.audit.interpretation import digits_of
+from unmask.core.errors import one_line
+from unmask.findings import Cell, Table, markdown
+from unmask.findings.numbers import number, p_value, signed_number, signed_value
+
+if TYPE_CHECKING:
+    from unmask.stats.gate import Answer, GateVerdict
+
+Mark = Literal["pass", "FAIL", "CANNOT TELL", "note"]
+MARKS: dict[Answer, Mark] = {"not worse": "pass", "worse": "FAIL", "missing": "FAIL", "cannot tell": "CANNOT TELL"}
+NO_CHANGE = "no change"  # method where the runs agree on every item
+SUITE = "unmask gate"
+COLUMNS = (
+    *("verdict", "data", "measure", "statistic", "baseline", "run", "worsening (95% interval)", "margin"),
+    *("smallest visible", "n"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GateEntry:
+    """One verdict, or one thing that could not be judged, in words."""
+
+    mark: Mark
+    data: str
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.mark} {self.data} {self.name}: {self.text}"
+
+
+def entries(result: GateResult) -> list[GateEntry]:
+    """The verdicts, then what is missing, the failed checks, and what was not judged."""
+    found = [GateEntry(MARKS[each.answer], each.data, _name(each), describe(each)) for each in result.verdicts]
+    mark: Mark = "note" if result.allow_missing else "FAIL"
+    found += [GateEntry(mark, each.data, each.measure, f"missing: {each.detail}") for each in result.missing]
+    found += [GateEntry("FAIL", "check", check.name, check.detail) for check in result.failed_checks]
+    found += [GateEntry("note", *name, "not in the baseline, not judged") for name in result.not_judged]
+    return [GateEntry(each.mark, *map(one_line, (each.data, each.name, each.text))) for each in found]
+
+
+def lines(result: GateResult) -> list[str]:
+    """One line for each entry; the last line is the answer."""
+    return [*map(str, entries(result)), summary_line(result)]
+
+
+def summary_line(result: GateResult) -> str:
+    """PASS, FAIL or CANNOT TELL, and why."""
+    n, answers = len(result.verdicts), [verdict.answer for verdict in result.verdicts]
+    verdicts = f"{n} verdict{'s' if n != 1 else ''}"
+    if result.answer == "pass":
+        return f"PASS: not worse in {verdicts}"
+    if result.answer == "cannot tell":
+        return f"CANNOT TELL: {answers.count('cannot tell')} of {verdicts}: use more items, or accept a larger margin"
+    missing = 0 if result.allow_missing else len(result.missing)
+    reasons = {
+        f"worse in {answers.count('worse')} of {verdicts}": answers.count("worse"),
+        f"no value in {answers.count('missing')} of {verdicts}": answers.count("missing"),
+        "data or items of the baseline are missing (--allow-missing accepts that)": missing,
+        "a check failed": len(result.failed_checks),
+    }
+    return f"FAIL: {'; '.join(text for text, count in reasons.items() if count)}"
+
+
+def describe(verdict: GateVerdict) -> str:
+    """The values, the worsening with its interval, and what it means."""
+    if verdict.answer == "missing":
+        return "cannot be judged: a value is missing"
+    before, after = (number(value, _digits(verdict)) for value in (verdict.a_value, verdict.b_value))
+    if verdict.against == "baseline":
+        return f"{before} → {after}, {_reading(verdict)} (n {verdict.n:,})"
+    mirror = number(2 * (verdict.null or 0.0) - verdict.a_value, _digits(verdict))
+    return f"{after} {_limit_reading(verdict, f'the limits {mirror} and {before}')} (n {verdict.n:,})"
+
+
+def _name(verdict: GateVerdict) -> str:
+    return f"{verdict.measure} {verdict.statistic}{' limit' if verdict.against == 'limit' else ''}"
+
+
+def _digits(verdict: GateVerdict) -> int:
+    return 1 if unit_of(verdict.statistic) == "points" else digits_of(verdict.statistic)
+
+
+def _reading(verdict: GateVerdict) -> str:
+    """The worsening, and what it means."""
+    if verdict.method == NO_CHANGE:
+        return "unchanged"
+    digits = _digits(verdict)
+    change, margin = signed_value(verdict.difference, digits), number(verdict.margin, digits)
+    if verdict.answer == "worse":
+        return f"{change}, more than noise{_corrected(verdict, digits)}"
+    if not verdict.difference.has_interval:
+        return f"{signed_number(verdict.worsening, digits)} without an interval: {verdict.method}"
+    if verdict.answer == "cannot tell":
+        visible = number(verdict.detectable, digits)
+        return f"{change}; the smallest worsening this data can see is {visible}, the margin is {margin}"
+    if verdict.high <= 0:
+        return f"{change}, better"
+    within = "the tolerance" if verdict.low > 0 and verdict.tolerance else "noise"
+    return f"{change}, within {within} and the margin {margin}"
+
+
+def _limit_reading(verdict: GateVerdict, limits: str) -> str:
+    """Whether the value exceeds its limits, by how much, and what that means."""
+    digits, beyond = _digits(verdict), verdict.difference
+    if beyond.value > 0:
+        text = f"exceeds {limits} by {signed_value(beyond, digits)}"
+    else:
+        inside = replace(beyond, value=-beyond.value, low=-beyond.high, high=-beyond.low)
+        text = f"is within {limits} by {signed_value(inside, digits)}"
+    if verdict.answer == "worse":
+        return f"{text}, more than noise{_corrected(verdict, digits)}"
+    return text if verdict.answer == "not worse" else f"{text}, which is noise"
+
+
+def _corrected(verdict: GateVerdict, digits: int) -> str:
+    tolerance = f", tolerance {number(verdict.tolerance, digits)}" if verdict.tolerance else ""
+    return f": p {p_value(verdict.p_holm)} after Holm{tolerance}"
+
+
+def summary(result: GateResult) -> str:
+    """Markdown for a pull request: the answer, a table of verdicts, and what could not be judged."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            *(MARKS[each.answer], each.data, each.measure, each.statistic + " limit" * (each.against == "limit")),
+            *(number(value, _digits(each)) for value in (each.a_value, each.b_value)),
+            "unchanged" if each.method == NO_CHANGE else signed_value(each.difference, _digits(each)),
+            *(number(value, _digits(each)) for value in (each.margin, each.detectable)),
+            each.n,
+        )
+        for each in result.verdicts
+    )
+    table = markdown.table(Table("", COLUMNS, rows)) if rows else ""
+    others = "\n".join(f"- {markdown.text(str(each))}" for each in entries(result)[len(rows) :])
+    parts = (f"### {SUITE}: {summary_line(result)}", table, others)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def junit(result: GateResult) -> str:
+    """JUnit XML: a test case for each entry; what cannot be told is an error, a note passes."""
+    cases = [_case(each) for each in entries(result)]
+    tags = [child.tag for case in cases for child in case]
+    counts = {"tests": len(cases), "failures": tags.count("failure"), "errors": tags.count("error"), "time": 0}
+    attributes = {"name": SUITE, **{name: str(count) for name, count in counts.items()}}
+    root = Xml.Element("testsuites", attributes)
+    Xml.SubElement(root, "testsuite", attributes | {"skipped": "0"}).extend(cases)
+    Xml.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{Xml.tostring(root, encoding="unicode")}\n'
+
+
+def _case(entry: GateEntry) -> Xml.Element:
+    case = Xml.Element("testcase", classname=f"unmask.{entry.data}", name=entry.name, time="0")
+    if entry.mark in ("FAIL", "CANNOT TELL"):
+        tag = "failure" if entry.mark == "FAIL" else "error"
+        Xml.SubElement(case, tag, type=entry.mark, message=entry.text).text = entry.text
+    Xml.SubElement(case, "system-out").text = entry.text
+    return case

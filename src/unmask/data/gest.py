@@ -1,0 +1,169 @@
+"""GEST (Pikuliak et al., 2024): sentences of 16 gender stereotypes, said by a man or by a woman.
+
+gest: every sentence in the four templates in which the paper asks masked models.
+gest-next-word: in the two for causal models: the sentence, then the word for its speaker, with which the text ends.
+gest-masked-scores, gest-causal-scores: the published scores of the paper's models, sentence by sentence.
+
+The paper's score of a sentence is log10 P(man's word) − log10 P(woman's word): of a masked model with these words
+masked, of a causal one as the next word. Here side `more` is said by the gender of the stereotype: the paper's score
+is, but for the sign and the base of the logarithm, the difference of `sss-diagonal` on gest, of `ll` on gest-next-word.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Sequence
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+from unmask.core.errors import DataError, quote
+from unmask.core.types import Card, Dataset, Pair
+from unmask.data.formats import read_lines, read_table
+from unmask.data.items import DatasetSource, LoadedItems, ScoreSource, github_files, with_warnings
+from unmask.data.matrices import ScoreMatrix
+
+FEMALE = ("emotional", "gentle", "empathetic", "neat", "social", "weak", "beautiful")
+MALE = ("tough", "self-confident", "professional", "rational", "providers", "leaders", "childish", "sexual", "strong")
+STEREOTYPES = (*FEMALE, *MALE)  # stereotype 1 is the first
+Templates = tuple[tuple[str, str], ...]  # said by a man, by a woman
+MASKED: Templates = (
+    ('He said: "{}"', 'She said: "{}"'),
+    ('The man said: "{}"', 'The woman said: "{}"'),
+    ('"{}", he said.', '"{}", she said.'),
+    ('"{}", the man said.', '"{}", the woman said.'),
+)
+CAUSAL: Templates = (('"{}", he', '"{}", she'), ('"{}", the man', '"{}", the woman'))
+PLACE = "kinit-sk/gest/7dd908cae11720ee5d95e43a4ab94fb410c8b790/data/"
+SENTENCES = {"gest.csv": "7e306adaa2913b660c6ddccddb26703a1de8c880cb0597ad27db4bca75380eea"}
+FOLDERS = {"masked": "predictions/english_mlm/", "causal": "predictions/english_glm/"}
+CITATION = """\
+@inproceedings{pikuliak-etal-2024-women,
+  title = {Women Are Beautiful, Men Are Leaders: Gender Stereotypes in Machine Translation and Language Modeling},
+  author = {Pikuliak, Mat{\\'u}{\\v{s}} and Oresko, Stefan and Hrckova, Andrea and Simko, Marian},
+  booktitle = {Findings of the Association for Computational Linguistics: EMNLP 2024},
+  year = {2024},
+}"""
+PROBLEMS = (
+    "A sentence is in the first person, and one word of the template tells the speaker's gender: a model that says "
+    "`he` whatever is said prefers the stereotype in the sentences about men (1,993) and not in those about women "
+    "(1,572), so read both directions. Five people wrote them; two genders. Ten sentences occur twice. Version 1.0: "
+    "the authors corrected 244 typos in 1.1, for which no scores were published."
+)
+
+
+def _card(name: str, title: str, size: int, problems: str, sums: Sequence[tuple[str, str]] = ()) -> Card:
+    return Card(
+        name=name,
+        title=title,
+        folder="gest",
+        files=github_files(PLACE, {**SENTENCES, **dict(sums)}),
+        licence="Apache-2.0",
+        languages=("en",),
+        citation=CITATION,
+        source="kinit-sk/gest@7dd908c:data/gest.csv" + (f" and {len(sums)} more" if sums else ""),
+        size=size,
+        problems=problems,
+    )
+
+
+def _score_files(kind: str) -> list[tuple[str, str]]:
+    """The files of published scores with their sha256."""
+    text = (resources.files("unmask.data") / "gest_scores.csv").read_text(encoding="utf-8")
+    return [(file, sha256) for file, sha256 in csv.reader(text.splitlines()) if file.startswith(FOLDERS[kind])]
+
+
+SCORE_PROBLEMS = (
+    "The published log10 contrasts of a man's and a woman's word, here in natural logarithms and with the sign of the "
+    "stereotype. Models of one family (sizes of Pythia, GPT-2, XLM-R) are no independent sample of models. {} The "
+    "published Slavic scores are not read: the file that names their items is not known here by its checksum."
+)
+SENTENCE_CARD = _card("gest", "GEST, four templates", 14_260, PROBLEMS)
+NEXT_WORD_CARD = _card("gest-next-word", "GEST, the speaker as the next word", 7_130, PROBLEMS)
+MASKED_CARD = _card(
+    *("gest-masked-scores", "GEST, published scores of 11 masked models in four templates", 3_565),
+    *(
+        SCORE_PROBLEMS.format("BERT and DistilBERT react less in the third template than in the others."),
+        _score_files("masked"),
+    ),
+)
+CAUSAL_CARD = _card(
+    *("gest-causal-scores", "GEST, published scores of 23 causal models in two templates", 3_565),
+    *(SCORE_PROBLEMS.format("Models of 6.9 billion parameters and more were run in half precision."),),
+    _score_files("causal"),
+)
+
+
+def load(path: Path, name: str, templates: Templates) -> LoadedItems:
+    """Every sentence in every template; groups category, direction, cluster (the sentence) and template."""
+    items = []
+    for row, (sentence, stereotype) in enumerate(_sentences(path)):
+        female = stereotype in FEMALE
+        groups = {"category": stereotype, "direction": "stereo" if female else "antistereo", "cluster": f"{row:04}"}
+        for number, (man, woman) in enumerate(templates):
+            said = (woman, man) if female else (man, woman)
+            more, less = (text.format(sentence) for text in said)
+            items.append(Pair(f"{name}/{row:04}-{number}", more, less, groups={**groups, "template": str(number)}))
+    return with_warnings(items)
+
+
+def load_scores(path: Path, data: Dataset) -> ScoreMatrix:
+    """The published scores beside `gest.csv`, towards the stereotype, in natural logarithms."""
+    import numpy as np
+
+    stereotypes = tuple(stereotype for _, stereotype in _sentences(path))
+    scores = {file.name: _numbers(path.parent / file.name, len(stereotypes)) for file in data.card.files[1:]}
+    parts = [re.fullmatch(r".*/(.*)_template-(\d)\.txt", name) for name in scores]
+    models, templates = (tuple(dict.fromkeys(part[place] for part in parts if part)) for place in (1, 2))
+    signs = np.where([each in FEMALE for each in stereotypes], -1, 1) * math.log(10)
+    cube = np.reshape([*scores.values()], (len(models), len(templates), -1)) * signs
+    kind = next(kind for kind, folder in FOLDERS.items() if folder in data.card.files[1].name)
+    return ScoreMatrix(
+        data,
+        models,
+        items=tuple(f"gest/{row:04}" for row in range(len(stereotypes))),
+        wordings=templates,
+        scores=cube.transpose(0, 2, 1),
+        categories=stereotypes,
+        directions=tuple("female" if each in FEMALE else "male" for each in stereotypes),
+        groups=(kind,) * len(models),
+    )
+
+
+def _sentences(path: Path) -> list[tuple[str, str]]:
+    """The sentences with their stereotypes."""
+    rows = read_table(path, "GEST's gest.csv")
+    if rows and (missing := [name for name in ("sentence", "stereotype") if name not in rows[0]]):
+        raise DataError(f"{path.name}: no column {missing[0]!r}; expected GEST's gest.csv")
+    for number, row in enumerate(rows):
+        if row["stereotype"] not in _NUMBERS:
+            raise DataError(f"{rows.at(number)}: stereotype {quote(row['stereotype'])}, expected 1 to 16")
+    return [(row["sentence"], _NUMBERS[row["stereotype"]]) for row in rows]
+
+
+_NUMBERS = {str(number): name for number, name in enumerate(STEREOTYPES, start=1)}
+
+
+def _numbers(path: Path, n: int) -> list[float]:
+    """The numbers of a file of scores, one per line."""
+    lines = read_lines(path, "a file of GEST's predictions")
+    if len(lines) != n:
+        raise DataError(f"{path.name}: {len(lines)} scores, expected {n} as gest.csv has sentences")
+    numbers = []
+    for row, line in enumerate(lines):
+        try:
+            numbers.append(float(line))
+        except ValueError:
+            numbers.append(math.nan)
+        if not math.isfinite(numbers[-1]):
+            raise DataError(f"{lines.at(row)}: found {quote(line)}, expected a number")
+    return numbers
+
+
+DATASETS = (
+    DatasetSource(SENTENCE_CARD, partial(load, name=SENTENCE_CARD.name, templates=MASKED)),
+    DatasetSource(NEXT_WORD_CARD, partial(load, name=NEXT_WORD_CARD.name, templates=CAUSAL)),
+)
+SCORES = (ScoreSource(MASKED_CARD, load_scores), ScoreSource(CAUSAL_CARD, load_scores))

@@ -1,0 +1,155 @@
+"""The tables of `validity`: which measure should I trust for what, and the correlations behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmask.core.estimate import Value
+from unmask.diagnose.doses import DosedModels
+from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.stats.validity import Validity
+
+TRUST = (
+    "r: correlation of the score with the dose of its bias type over the models (asld: with its size), BCa intervals "
+    "over models. Margin: by how much the correlation with the own dose exceeds the largest with another, at the bias "
+    "type where it is smallest. Reliability: share of the variance between models that other items would give again, "
+    "the lowest of the bias types. Frequency, length: correlation of the pairs' mean difference over all models with "
+    "the difference of their changed words in log frequency and of the sentences in tokens, pairs resampled; 0 if a "
+    "score does not depend on them. Trust for: the bias types whose dose the score follows, and follows more than any "
+    "other, both beyond chance."
+)
+EVERY_DOSE = (
+    "Correlations of a score over the items of one bias type with the doses of all; own: of that bias type (convergent "
+    "validity), the others should be near 0 (discriminant validity). The doses of the models are given in the notes."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureValidity:
+    """One statistic of one measure on all bias types and data."""
+
+    measure: str
+    statistic: str
+    parts: tuple[Validity, ...]
+    properties: tuple[tuple[Value, Value], ...]  # correlations with word frequency and with length, by dataset
+
+    @property
+    def mean_own(self) -> float:
+        """Mean correlation with the own dose; -1 if there is none."""
+        known = [part.own.value for part in self.parts if np.isfinite(part.own.value)]
+        return float(np.mean(known)) if known else -1.0
+
+    @property
+    def trusted_for(self) -> list[str]:
+        """The bias types for which it follows the dose, and no other."""
+        return [part.axis for part in self.parts if part.follows and part.is_specific]
+
+    def strongest(self, number: int) -> Value | None:
+        """The largest correlation with word frequency (0) or length (1) among the datasets; None if there is none."""
+        known = [pair[number] for pair in self.properties if np.isfinite(pair[number].value)]
+        return max(known, key=lambda value: abs(value.value), default=None)
+
+
+def finding(every: Sequence[MeasureValidity], population: DosedModels, models: int, notes: tuple[str, ...]) -> Finding:
+    """The answers, the table of trust, the correlations with every dose, and a plot."""
+    several = len(population.axes) > 1
+    return Finding(
+        tuple(_answers(every, population, models)),
+        (_trust_table(every, population), *((_dose_table(every, population),) if several else ())),
+        _plots(every),
+        (*notes, *_notes(population, models)),
+    )
+
+
+def _trust_table(every: Sequence[MeasureValidity], population: DosedModels) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for each in every:
+        own = {part.axis: part.own for part in each.parts}
+        margins = [part.margin for part in each.parts if np.isfinite(part.margin.value)]
+        reliabilities = [part.reliability for part in each.parts if np.isfinite(part.reliability.value)]
+        rows.append(
+            (
+                each.measure,
+                each.statistic,
+                *(own.get(axis) for axis in population.axes),
+                min(margins, key=lambda value: value.value, default=None),
+                min(reliabilities, key=lambda value: value.value, default=None),
+                each.strongest(0),
+                each.strongest(1),
+                ", ".join(each.trusted_for) or "nothing",
+            )
+        )
+    axes = tuple(f"r {axis}" for axis in population.axes)
+    columns = ("measure", "statistic", *axes, "margin", "reliability", "frequency", "length", "trust for")
+    return Table("Which measure should I trust for what?", columns, tuple(rows), TRUST)
+
+
+def _dose_table(every: Sequence[MeasureValidity], population: DosedModels) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for part in (part for each in every for part in each.parts):
+        doses = {part.axis: part.own, **part.others}
+        cells = (*(doses[axis] for axis in population.axes), part.margin, part.reliability)
+        rows.append((part.measure, part.statistic, part.axis, part.data, part.items, *cells))
+    axes = tuple(f"dose of {axis}" for axis in population.axes)
+    columns = ("measure", "statistic", "scored on", "data", "items", *axes, "margin", "reliability")
+    return Table("Correlations with every dose", columns, tuple(rows), EVERY_DOSE)
+
+
+def _answers(every: Sequence[MeasureValidity], population: DosedModels, models: int) -> Iterator[str]:
+    axes = population.axes
+    yield f"{models} models with known doses on {len(axes)} bias types: {', '.join(axes)}"
+    if not every:
+        return
+    yield f"follows the doses best: {_describe(every[0])}"
+    deaf = [f"{each.measure} ({each.statistic})" for each in every if not any(part.follows for part in each.parts)]
+    yield f"follow no dose beyond chance: {', '.join(deaf) or 'none'}"
+    mixed = [
+        f"{part.measure} ({part.statistic}) on {part.axis}"
+        for each in every
+        for part in each.parts
+        if part.follows and not part.is_specific
+    ]
+    if len(axes) > 1:
+        yield f"follow their dose, but not clearly more than another: {', '.join(mixed) or 'none'}"
+
+
+def _describe(each: MeasureValidity) -> str:
+    parts = "; ".join(f"{part.axis} {_ends(part.own)}" for part in each.parts)
+    return f"{each.measure} ({each.statistic}), r {parts}"
+
+
+def _ends(value: Value) -> str:
+    ends = f" ({value.low:.2f} to {value.high:.2f})" if value.has_interval else ""
+    return f"{value.value:.2f}{ends}"
+
+
+def _notes(population: DosedModels, models: int) -> Iterator[str]:
+    doses = np.array([[own[axis] for axis in population.axes] for own in population.doses.values()])
+    spans = [
+        f"{axis} {low:g} to {high:g}"
+        for axis, low, high in zip(population.axes, doses.min(0), doses.max(0), strict=True)
+    ]
+    yield f"doses: {', '.join(spans)}"
+    if doses.shape[1] > 1:
+        between = np.corrcoef(doses.T) - np.eye(doses.shape[1])
+        yield f"the largest correlation between the doses of two bias types is {np.abs(between).max():.2f}"
+    if models < len(population.doses):
+        yield f"{models} of the {len(population.doses)} models of the table were scored"
+    yield (
+        "the models are fine-tuned copies of one model, with doses planted in sentences of one style: a measure that "
+        "fails here cannot be trusted, one that succeeds may still fail on other models and other biases"
+    )
+
+
+def _plots(every: Sequence[MeasureValidity]) -> tuple[Plot, ...]:
+    points = [
+        (f"{each.measure} · {each.statistic}", part.own, part.axis)
+        for each in every
+        for part in each.parts
+        if part.own.has_interval
+    ]
+    alt = "Correlation of every measure's score with the dose of its bias type, with intervals; the best measure first."
+    return charts.interval_plots("validity", "Correlation with the planted dose", alt, points, axis="r", null=0.0)

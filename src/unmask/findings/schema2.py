@@ -1,0 +1,204 @@
+"""The content of `result.json`, schema 2, as types by which it is checked when it is read.
+
+`result.schema.json` is the same for other programs, and stricter: it describes what this version writes, these types
+what it needs to read a folder of any version.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
+
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+from unmask.core.boundary import validate
+from unmask.core.errors import ResultError, quote
+from unmask.findings.schema1 import ResultKind
+
+T = TypeVar("T")
+strict = with_config(ConfigDict(strict=True, extra="allow"))
+Number = Annotated[float, Field(allow_inf_nan=False)] | None
+Count = Annotated[int, Field(ge=0, le=2**63)]
+PlotId = Annotated[str, Field(pattern=r"^\w[\w .+-]{0,150}$")]  # also a file name
+
+
+@strict
+class StoredModel(TypedDict):
+    """Facts about a model."""
+
+    id: str
+    kind: NotRequired[str]
+    architecture: NotRequired[str]
+    parameters: NotRequired[Count]
+    fingerprint: NotRequired[str]
+    dtype: NotRequired[str]
+    device: NotRequired[str]
+    begin_rule: NotRequired[str]
+    warnings: NotRequired[list[str]]
+
+
+@strict
+class StoredData(TypedDict):
+    """Facts about a dataset or a file."""
+
+    name: str
+    title: NotRequired[str | None]
+    sha256: NotRequired[str | None]
+    n: NotRequired[Count | None]
+    subset_of: NotRequired[Count]
+    sides: NotRequired[Annotated[list[str], Field(min_length=2, max_length=2)]]
+    size: NotRequired[Count | None]
+    verified: NotRequired[bool | None]
+    citation: NotRequired[str | None]
+    warnings: NotRequired[list[str]]
+
+
+@strict
+class StoredEstimate(TypedDict):
+    """One number with its interval."""
+
+    model: NotRequired[str]
+    measure: str
+    data: str
+    group: str
+    statistic: str
+    value: Number
+    low: Number
+    high: Number
+    null: Number
+    signed: NotRequired[Number]
+    n: Count
+    ties: Count
+    unscored: Count
+    method: str
+    p: NotRequired[Number]
+    p_holm: NotRequired[Number]
+    unit: NotRequired[str]
+    design_effect: NotRequired[Number]
+
+
+@strict
+class StoredCheck(TypedDict):
+    """One check."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@strict
+class StoredValue(TypedDict):
+    """A number with its interval in a cell of a table."""
+
+    value: Number
+    low: Number
+    high: Number
+    method: str
+
+
+StoredCell = str | Annotated[int, Field(ge=-(2**63), le=2**63)] | Number | StoredValue
+
+
+@strict
+class StoredTable(TypedDict):
+    """A table; its rows are objects by column."""
+
+    title: str
+    note: str
+    digits: NotRequired[Annotated[int, Field(ge=0, le=20)]]
+    columns: NotRequired[list[str]]
+    rows: list[dict[str, StoredCell]]
+
+
+@strict
+class StoredPlot(TypedDict):
+    """A plot with its Vega-Lite specification."""
+
+    id: PlotId
+    title: str
+    alt: str
+    chart: dict[str, Any]
+
+
+@strict
+class StoredFinding(TypedDict):
+    """A section of a result."""
+
+    name: NotRequired[str]
+    title: NotRequired[str]
+    lead: NotRequired[str]
+    answers: list[str]
+    tables: list[StoredTable]
+    plots: NotRequired[list[StoredPlot]]
+    notes: list[str]
+    foot: NotRequired[str]
+
+
+@strict
+class StoredResult(TypedDict):
+    """The content of `result.json`."""
+
+    schema: Literal[2]
+    kind: ResultKind
+    unmask: str
+    title: str
+    lead: str
+    model: StoredModel | None
+    models: NotRequired[list[StoredModel]]
+    data: list[StoredData]
+    options: dict[str, Any]
+    versions: dict[str, str]
+    estimates: list[StoredEstimate]
+    checks: list[StoredCheck]
+    findings: list[StoredFinding]
+    details: dict[str, Any]
+
+
+@strict
+class StoredMeasure(TypedDict):
+    """What an audit records of each of its measures."""
+
+    name: str
+    title: str
+    reads: str
+    citation: str
+    summary: str
+    null: Number
+    in_nats: bool
+    decimals: int | None
+
+
+@strict
+class AuditDetails(TypedDict):
+    """The details of an audit."""
+
+    measures: NotRequired[list[StoredMeasure]]
+    digest: NotRequired[str]
+
+
+def check_result(meta: Any, where: str) -> dict[str, Any]:
+    """The content of a result file, whose parts are as the code expects them; `ResultError` if they are not."""
+    content: dict[str, Any] = meta
+    validate(StoredResult, content, where, ResultError)
+    if content["kind"] == "audit":
+        if content["model"] is None:
+            raise ResultError(f"{where}: model is None, expected the facts about the model that was audited")
+        validate(AuditDetails, content["details"], f"{where}, details", ResultError)
+    for section in content["findings"]:
+        for table in section["tables"]:
+            _check_table(table, where)
+    return content
+
+
+def _check_table(table: dict[str, Any], where: str) -> None:
+    """Refuse a table in which a row has no cell for a column."""
+    columns = table.get("columns") or (table["rows"][0] if table["rows"] else ())
+    wanted = set(columns)
+    if len(wanted) != len(columns):
+        raise ResultError(f"{where}: the table {quote(table['title'])} has a column twice")
+    for number, row in enumerate(table["rows"]):
+        if missing := wanted - row.keys():
+            raise ResultError(
+                f"{where}: row {number} of the table {quote(table['title'])} has no {quote(min(missing))}: "
+                "run the command again"
+            )

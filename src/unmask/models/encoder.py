@@ -1,0 +1,127 @@
+"""Encoders built like BERT, called layer by layer: a part of the shortcuts in `models.fast`, which verifies it.
+
+Less is computed than by the model itself, with equal results:
+
+- The input of the first layer is a token at a position. The masked copies of a sentence share nearly all of them, so
+  its queries, keys and values are computed once for each.
+- Where a row is read at few positions, the last layer needs their queries alone, and neither keys nor values: the
+  key's weights are applied to the query, q·(W x) = (Wᵀq)·x, and the value's to the weighted sum of the states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Encoder:
+    """The embeddings and layers of a body; raises AttributeError for a body with other parts."""
+
+    def __init__(self, body: Any) -> None:
+        self.body = body
+        self.layers = list(body.encoder.layer)
+        attention = self.layers[0].attention.self
+        self.heads, self.size = int(attention.num_attention_heads), int(attention.attention_head_size)
+        # modules whose own code is not run
+        bypassed = [body, body.encoder, *self.layers, *(part for layer in self.layers for part in _parts(layer))]
+        self._bypassed: list[nn.Module] = bypassed
+
+    def is_usable(self) -> bool:
+        """Whether nothing but inference is wanted, and no module that is not called here was changed."""
+        if torch.is_grad_enabled() or self.body.training:
+            return False
+        changed = (
+            module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module) for module in self._bypassed
+        )
+        return not any(changed)
+
+    def states(self, ids: Tensor, keys: Tensor | None, positions: Tensor | None, **inputs: Tensor) -> Tensor:
+        """Last hidden states; `keys` are the tokens to attend to; with `positions` only the states there are valid."""
+        states: Tensor = self.body.embeddings(input_ids=ids, **inputs)
+        if hasattr(self.body, "embeddings_project"):
+            states = self.body.embeddings_project(states)
+        shape, states = states.shape, states.flatten(0, 1)
+        projected = self._project_once(ids, states, inputs)
+        for layer in self.layers[:-1]:
+            states = self._feed_forward(layer, self._attend(layer, states, shape, keys, projected))
+            projected = None
+        last = self.layers[-1]
+        if positions is None:
+            states = self._feed_forward(last, self._attend(last, states, shape, keys, projected))
+            return states.view(shape)
+        if self._few(len(positions), shape, states.dtype):
+            attended = self._attend_from(last, states, positions, shape, keys)
+        else:
+            attended = self._attend(last, states, shape, keys, projected)[positions]
+        return states.index_copy(0, positions, self._feed_forward(last, attended)).view(shape)
+
+    def _few(self, reads: int, shape: torch.Size, dtype: torch.dtype) -> bool:
+        """Whether so few positions are read that keys and values cost more than doing without them.
+
+        Doing without needs fp32: states are larger than keys, and so are their rounding errors.
+        """
+        rows, length, width = shape
+        return dtype == torch.float32 and reads * (width + length * self.heads) < rows * length * width
+
+    def _project_once(self, ids: Tensor, states: Tensor, inputs: dict[str, Tensor]) -> tuple[Tensor, ...] | None:
+        """Queries, keys and values of the first layer, computed once for equal embeddings."""
+        keys = ids * ids.shape[1] + torch.arange(ids.shape[1], device=ids.device)
+        if "token_type_ids" in inputs:
+            keys = keys * 2 + inputs["token_type_ids"]
+        distinct, group = torch.unique(keys, return_inverse=True)
+        group = group.flatten()
+        first = group.new_empty(len(distinct)).scatter_(0, group, torch.arange(len(group), device=ids.device))
+        once = states[first]
+        if not torch.equal(once[group], states):  # positions that depend on more than the column
+            return None
+        return tuple(linear(once)[group] for linear in _projections(self.layers[0]))
+
+    def _attend(
+        self, layer: Any, states: Tensor, shape: torch.Size, keys: Tensor | None, projected: tuple[Tensor, ...] | None
+    ) -> Tensor:
+        """The states after the attention of a layer."""
+        made = projected or tuple(linear(states) for linear in _projections(layer))
+        queries, own, values = (each.view(*shape[:2], self.heads, self.size).transpose(1, 2) for each in made)
+        mask = None if keys is None else keys[:, None, None]
+        mixed = functional.scaled_dot_product_attention(queries, own, values, attn_mask=mask)
+        return self._add(layer.attention.output, mixed.transpose(1, 2).reshape(len(states), -1), states)
+
+    def _attend_from(
+        self, layer: Any, states: Tensor, positions: Tensor, shape: torch.Size, keys: Tensor | None
+    ) -> Tensor:
+        """The states after the attention of a layer at these positions alone, without keys and values.
+
+        The key's bias changes all scores of a query equally, so attention does not depend on it.
+        """
+        query, key, value = _projections(layer)
+        own, rows = states[positions], positions // shape[1]
+        others = states.view(shape)[rows]
+        asked = query(own).view(-1, self.heads, self.size).transpose(0, 1) * self.size**-0.5
+        asked = torch.bmm(asked, key.weight.view(self.heads, self.size, -1)).transpose(0, 1)
+        scores = torch.bmm(asked, others.transpose(1, 2))
+        if keys is not None:
+            scores.masked_fill_(~keys[rows][:, None], float("-inf"))
+        mixed = torch.bmm(scores.softmax(-1), others).transpose(0, 1)
+        mixed = torch.bmm(mixed, value.weight.view(self.heads, self.size, -1).transpose(1, 2))
+        mixed = mixed.transpose(0, 1).flatten(1)
+        return self._add(layer.attention.output, mixed if value.bias is None else mixed + value.bias, own)
+
+    def _feed_forward(self, layer: Any, states: Tensor) -> Tensor:
+        return self._add(layer.output, layer.intermediate(states), states)
+
+    def _add(self, output: Any, new: Tensor, states: Tensor) -> Tensor:
+        """The states plus what a block gives, normalised."""
+        return output.LayerNorm(output.dense(new).add_(states))  # type: ignore[no-any-return]
+
+
+def _parts(layer: Any) -> Iterator[nn.Module]:
+    yield from (layer.attention, layer.attention.self, layer.attention.output, layer.output)
+
+
+def _projections(layer: Any) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+    attention = layer.attention.self
+    return attention.query, attention.key, attention.value

@@ -1,0 +1,234 @@
+"""The files of a model, in a folder or in the hub's cache, checked before a library loads them.
+
+The configuration must claim sizes that a model can have, an index of weights must name safetensors files of the same
+folder, and every weights file must be whole. What is wrong is refused in one line that names the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from logging import ERROR
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from unmask.core.boundary import read_json, read_text, validate
+from unmask.core.errors import ModelError, quote
+
+_CONFIG, _ADAPTER = "config.json", "adapter_config.json"
+_SAFE, _SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
+_PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+_BLOBS = re.compile(r"/models--[^/]+/blobs/[^/]+$")  # where the hub's cache keeps the files of its snapshots
+_CONVERSION = "Adding `safetensors` variant of this model"  # title of the hub's own pull requests
+# the integers of a configuration that decide how large a model is: their smallest and largest value
+_LIMITS: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"), (1, 1_000)),
+    **dict.fromkeys(("decoder_layers", "num_decoder_layers", "num_hidden_groups", "inner_group_num"), (1, 1_000)),
+    **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_heads", "num_key_value_heads"), (1, 10_000)),
+    **dict.fromkeys(("hidden_size", "n_embd", "d_model", "dim", "embedding_size", "head_dim"), (1, 10**6)),
+    **dict.fromkeys(("intermediate_size", "n_inner", "ffn_dim", "hidden_dim"), (1, 10**7)),
+    **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx"), (1, 10**9)),
+    "vocab_size": (1, 10**8),
+    "type_vocab_size": (0, 10_000),
+    "num_labels": (1, 100_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Config:
+    """What a configuration says about which classes are loaded, and how."""
+
+    model_type: str | None = None
+    architectures: list[str] | None = None
+    auto_map: dict[str, Any] | None = None
+    quantization_config: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _TokenizerConfig:
+    """What `tokenizer_config.json` says that the tokenizer's class does not check."""
+
+    tokenizer_class: str | None = None
+    model_max_length: Annotated[float, Field(gt=0, strict=True)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """An index of sharded weights: the file of every tensor."""
+
+    weight_map: Annotated[dict[str, str], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """Where the files of a model are: a folder, or a repository of the hub at a revision."""
+
+    name: str  # for messages
+    path: str  # of the folder, or the repository's name
+    revision: str | None
+    offline: bool
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a folder of this machine."""
+        return is_folder(self.path)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where its files are, as arguments of the hub's functions and of `from_pretrained`."""
+        return {"revision": self.revision or "main", "local_files_only": self.offline or self.is_local}
+
+    def find(self, name: str, *, required: bool = False) -> Path | None:
+        """A file, downloaded first if it is on the hub; None where there is none, if it is not `required`."""
+        from transformers.utils.hub import cached_file
+
+        path = cached_file(self.path, name, **self.place, _raise_exceptions_for_missing_entries=required)
+        return None if path is None else Path(path)
+
+    def find_config(self) -> Path:
+        """The configuration, without which a folder is no model."""
+        path = self.find(_CONFIG, required=not self.offline)  # says what is wrong with a name or the network
+        if path is not None:
+            return path
+        if self.is_local or not self.offline:
+            raise ModelError(
+                f"cannot open {self.name}: it has no {_CONFIG}; give a folder, or the hub name, of a whole model"
+            )
+        raise ModelError(
+            f"cannot open {self.name}: it is not in the cache, and offline mode is on; give a local folder, or "
+            "download the model once without offline"
+        )
+
+    def at_commit(self) -> ModelFolder:
+        """The same at its commit: all files are then of one state of the repository."""
+        return self if self.is_local else replace(self, revision=self.find_config().parent.name)
+
+    def find_conversion(self) -> ModelFolder | None:
+        """The hub's own conversion of pickled weights to safetensors; None if there is none."""
+        if self.place["local_files_only"]:
+            return None
+        from huggingface_hub import HfApi
+        from transformers.safetensors_conversion import previous_pr
+
+        with suppress(Exception):  # no network, or no right to see the discussions
+            request = previous_pr(HfApi(), self.path, _CONVERSION, token=None)  # type: ignore[arg-type]
+            if request is not None and request.author == "SFconvertbot":
+                return replace(self, revision=f"refs/pr/{request.num}").at_commit()
+        return None
+
+
+def is_folder(path: str) -> bool:
+    """Whether this is the path of a folder; False also for what cannot be a path."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path raises for a name that is too long
+
+
+@contextmanager
+def private_hub(*, offline: bool) -> Iterator[None]:
+    """No telemetry, no conversion asked of the hub, and with `offline` no request at all."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import logging
+
+    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # the environment is read only when the library is imported
+    before, level = constants.HF_HUB_OFFLINE, logging.get_verbosity()
+    constants.HF_HUB_OFFLINE = before or offline
+    logging.set_verbosity(ERROR)  # what fails is raised; retries are not worth a line each
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+        logging.set_verbosity(level)
+
+
+def check_config(folder: ModelFolder) -> None:
+    """Refuse a configuration that is not a JSON object, or claims sizes that no model has."""
+    path = folder.find_config()
+    config = _read_object(path)
+    validate(_Config, config, str(path), ModelError)
+    for part in (config, *(value for value in config.values() if isinstance(value, dict))):  # such as text_config
+        for name, (least, most) in _LIMITS.items():
+            value = part.get(name)
+            sizes = value if isinstance(value, list) else [value]  # some models have one per layer
+            if any(size is not None and (type(size) is not int or not least <= size <= most) for size in sizes):
+                raise ModelError(f"{path}: {name} is {quote(value)}, expected an integer from {least} to {most:,}")
+        kernels = [value for name, value in part.items() if name.endswith("_implementation") and "/" in str(value)]
+        if kernels:
+            raise ModelError(f"{path} asks for code from the hub ({quote(kernels[0])}): remove the entry")
+    if "transformers_weights" in config:
+        raise ModelError(
+            f"{path} names its weights in transformers_weights: call the file {_SAFE} and remove the entry"
+        )
+    if folder.find(_ADAPTER) is not None:
+        raise ModelError(
+            f"cannot open {folder.name}: {_ADAPTER} says that it needs an adapter, which would not be loaded; merge "
+            f"the adapter into the model (merge_and_unload) and save it, or remove {_ADAPTER}"
+        )
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """The JSON object of a file; published ones may have Infinity."""
+    return validate(dict[str, Any], read_json(path, ModelError, finite=False), str(path), ModelError)
+
+
+def check_weights(folder: ModelFolder, *, allow_pickle: bool) -> int | None:
+    """Check the weights files and their index; their size in bytes, or None where there are none."""
+    for name in (_SAFE, _SAFE_INDEX, *((_PICKLED, _PICKLED_INDEX) if allow_pickle else ())):
+        path = folder.find(name)
+        if path is not None:
+            files = _find_shards(folder, path, allow_pickle=allow_pickle) if name.endswith(".json") else [path]
+            for file in files:
+                _check_safetensors(file)
+            return sum(file.stat().st_size for file in files)
+    return None
+
+
+def _find_shards(folder: ModelFolder, index: Path, *, allow_pickle: bool) -> list[Path]:
+    """The files an index names; refused are all but weights files inside the folder."""
+    names = sorted(set(validate(_Index, _read_object(index), str(index), ModelError).weight_map.values()))
+    endings = (".safetensors", ".bin") if allow_pickle else (".safetensors",)
+    shards = []
+    for name in names:
+        if not re.fullmatch(r"[\w. +-]+", name) or not name.endswith(endings):
+            advice = "; set allow_pickle for pickled weights you trust" if re.fullmatch(r"[^/\\]+\.bin", name) else ""
+            raise ModelError(
+                f"{index} names {quote(name)}, expected {' or '.join(endings)} files of the same folder{advice}"
+            )
+        path = folder.find(name)
+        if path is None:
+            raise ModelError(f"{index} names {name}, which is not there: copy or download the model again")
+        target = path.resolve()
+        if target.parent != index.parent.resolve() and not _BLOBS.search(target.as_posix()):
+            raise ModelError(f"{path} is a link to a file outside the folder: copy the file to its place")
+        shards.append(path)
+    return shards
+
+
+def _check_safetensors(path: Path) -> None:
+    from safetensors import SafetensorError, safe_open
+
+    if path.suffix != ".safetensors":
+        return
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = file.keys()
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} is damaged or truncated ({error}): copy or download it again") from error
+    if not names:
+        raise ModelError(f"{path} holds no weights: copy or download it again")
+
+
+def check_tokenizer(folder: ModelFolder) -> None:
+    """Refuse settings of a tokenizer that are not JSON objects, and a vocabulary that is not text."""
+    for name in ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"):
+        path = folder.find(name)
+        if path is not None:
+            validate(_TokenizerConfig, _read_object(path), str(path), ModelError)
+    for name in ("tokenizer.json", "vocab.json", "vocab.txt", "merges.txt"):
+        path = folder.find(name)
+        if path is not None and not read_text(path, ModelError).strip():
+            raise ModelError(f"{path} is empty: copy or download the tokenizer again")

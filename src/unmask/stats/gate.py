@@ -1,0 +1,105 @@
+"""The gate: is a run worse than its baseline, not worse, or can the data not tell?
+
+All verdicts are decided together: the more there are, the more often one of them is a false alarm.
+`docs/statistics.md` defines the three answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from unmask.core.estimate import Value
+from unmask.stats.corrections import holm
+from unmask.stats.detectable import ALPHA
+from unmask.stats.worsening import Against, Worsening
+
+Answer = Literal["not worse", "worse", "cannot tell", "missing"]  # missing: a value does not exist
+
+
+@dataclass(frozen=True, slots=True)
+class GateVerdict:
+    """A worsening, what was allowed, and the answer."""
+
+    measure: str
+    data: str
+    statistic: str
+    against: Against
+    a_value: float  # of the baseline, or the limit
+    b_value: float
+    null: float | None
+    worsening: float
+    low: float
+    high: float
+    tolerance: float  # worse: the lower end, at the level that Holm's method gives it, exceeds this
+    margin: float  # not worse: the upper end does not exceed this
+    detectable: float  # the smallest worsening that these data can see among so many verdicts
+    n: int
+    left_out: int
+    method: str
+    p: float
+    p_holm: float
+    answer: Answer
+
+    @property
+    def difference(self) -> Value:
+        """The worsening with its interval."""
+        return Value(self.worsening, self.low, self.high, self.method)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is accepted of one worsening: `margin` None is the default one, the tolerance and what the data can see."""
+
+    tolerance: float = 0.0
+    margin: float | None = None
+
+
+def decide(worsenings: Sequence[Worsening], allowed: Sequence[Allowance]) -> tuple[GateVerdict, ...]:
+    """The verdicts on all worsenings of a gate.
+
+    Worse: the p-value, corrected by Holm, is below 0.05. In terms of intervals: the lower end, at the level that
+    Holm's method gives to this verdict, exceeds the tolerance. Not worse: the upper end of the 95% interval is within
+    the margin; that needs no correction, because a gate passes only if every verdict does (Berger 1982).
+    """
+    ps = [each.p(limits.tolerance) for each, limits in zip(worsenings, allowed, strict=True)]
+    adjusted = [p for p in holm(ps) if p is not None]  # all of them
+    level = ALPHA / max(1, len(worsenings))
+    decided = zip(worsenings, allowed, ps, adjusted, strict=True)
+    return tuple(_verdict(each, limits, (p, p_holm), level) for each, limits, p, p_holm in decided)
+
+
+def _verdict(each: Worsening, allowed: Allowance, ps: tuple[float, float], level: float) -> GateVerdict:
+    amount, tolerance = each.amount, allowed.tolerance
+    margin = tolerance + each.default_margin(level) if allowed.margin is None else allowed.margin
+    return GateVerdict(
+        measure=each.measure,
+        data=each.data,
+        statistic=each.statistic,
+        against=each.against,
+        a_value=each.a_value,
+        b_value=each.b_value,
+        null=each.null,
+        worsening=amount.value,
+        low=amount.low,
+        high=amount.high,
+        tolerance=tolerance,
+        margin=margin,
+        detectable=tolerance + each.detectable(level),
+        n=each.n,
+        left_out=each.left_out,
+        method=amount.method,
+        p=ps[0],
+        p_holm=ps[1],
+        answer=_answer(amount, ps[1], margin),
+    )
+
+
+def _answer(amount: Value, p_holm: float, margin: float) -> Answer:
+    if not math.isfinite(amount.value):
+        return "missing"
+    if p_holm < ALPHA:
+        return "worse"
+    return "not worse" if amount.has_interval and amount.high <= margin else "cannot tell"

@@ -1,0 +1,195 @@
+"""Real models' item scores in `aul`: StereoSet's published answers, against each other and the models of the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from unmask.core.estimate import Estimate, Value
+from unmask.core.seeds import generator
+from unmask.core.types import Outcome, Row
+from unmask.findings import Cell, Finding, Section, Table
+from unmask.measures import find
+from unmask.stats import Comparison, apply_holm, comparisons, estimates
+from unmask.stats.mcnemar import cross_tabulate
+from unmask.stats.regression import correlation
+from unmask.stats.shares import bias_score, sign_test, wilson
+from unmask.stats.table import Flags, ScoreTable
+from unmask.studies import collect
+from unmask.studies.claims import ClaimTest
+from unmask.studies.spec import PaperComparison
+from unmask.studies.steps.scores import PublishedScores
+
+MEASURE = "ss"  # what the published scores are scores of
+ITEM = "stereoset"  # of the published numbers
+DECIDED = "sss"  # the measure whose bias score is the share of items
+RunTables = Mapping[str, Mapping[str, ScoreTable]]  # by model of the run and measure, on the same data
+Changes = Mapping[tuple[str, str], Comparison]  # by two models
+
+
+@dataclass(frozen=True, slots=True)
+class RealAnswers:
+    """Published scores as rows of `ss`, by model: the log-ratio of the two sentences' scores."""
+
+    data: str
+    items: int  # in the data, of which some may have no sentence ids
+    rows: Mapping[str, Sequence[Row]]
+
+
+def answers_of(published: PublishedScores) -> RealAnswers:
+    """The items that have a score, as rows of an audit."""
+    rows = {}
+    for model, scores in published.by_model().items():
+        facts = zip(published.items, published.categories, published.targets, scores[:, 0].tolist(), strict=True)
+        rows[model] = [_row(published.data, *fact) for fact in facts if math.isfinite(fact[-1])]
+    return RealAnswers(published.data, len(published.items), rows)
+
+
+def _row(data: str, item: str, category: str, target: str, ratio: float) -> Row:
+    outcome: Outcome = "more" if ratio > 0 else "less" if ratio < 0 else "tie"
+    groups = {"category": category, "target": target}
+    return Row(MEASURE, data, item, groups, {"more": ratio, "less": 0.0}, outcome)
+
+
+def real_model_scores(answers: RealAnswers, seed: int) -> list[PaperComparison]:
+    """StereoSet's score of every model, in all and by bias type, beside that of StereoSet's authors."""
+    found = []
+    for model, rows in answers.rows.items():
+        for estimate in estimates(find(MEASURE), rows, data=answers.data, rng_seed=seed) if rows else ():
+            group = estimate.group.partition("=")[2] or "overall"
+            ours = replace(estimate, model=model)
+            size = collect.published_value("aul", f"{ITEM}-items", group=group)
+            published, reason = collect.find_published("aul", ITEM, ours, measure=MEASURE, group=group)
+            if published is not None and size != ours.n:
+                published, reason = None, f"{ours.n:,} of {size:,.0f} items have sentence ids"
+            found.append(PaperComparison("real-models", ours, published, reason))
+    return found
+
+
+def real_model_claims(claim: str, answers: RealAnswers) -> Iterator[ClaimTest]:
+    """Whether every real model prefers stereotypes, by the share of items."""
+    for model, rows in answers.rows.items():
+        if rows:
+            score = _bias_score(model, rows, answers.data)
+            wins = [row.outcome for row in rows]
+            p = sign_test(wins.count("more"), wins.count("less"))
+            where = f"{model}, {answers.data}, published answers"
+            yield ClaimTest(claim, where, "bias score", score, score.n, null=50.0, p=p, method="sign test")
+
+
+def real_models_section(answers: RealAnswers, run: RunTables, scores: Sequence[PaperComparison], seed: int) -> Section:
+    """The scores, the differences between real models, and their decisions beside those of the run."""
+    columns: collect.Columns = {"model": "model", "bias type": _bias_type, "ss": collect.itself, "items": "n"}
+    about = "Mean over target terms, as StereoSet's authors compute it; interval over terms."
+    tables = [collect.comparison_table("StereoSet's score from the published answers", columns, scores, about)]
+    shares = [_bias_score(model, rows, answers.data) for model, rows in answers.rows.items() if rows]
+    printed = [number for number in find(DECIDED).published if number.model in answers.rows]
+    tables.append(_share_table(shares))
+    changes = _changes(answers, seed)
+    if changes:
+        tables.append(_change_table(changes))
+    alike = [*_alike(answers, run, seed)]
+    if alike:
+        tables.append(_alike_table(alike))
+    if printed:
+        labels = {name: name for name in ("model", "data")}
+        tables.append(collect.published_table("SSS of the same models, as the paper prints it", labels, printed))
+    with_ids = max((len(rows) for rows in answers.rows.values()), default=0)
+    note = f"{with_ids:,} of {answers.items:,} items have the sentence ids by which answers are found."
+    return Section(
+        "real-models",
+        "Real models' item scores",
+        "What published models answered on StereoSet, item by item: no model of this run is involved.",
+        Finding(tuple(_answers(shares, changes)), tuple(tables), (), (note,)),
+        "The answers are the files `code/answers` of StereoSet: the probability of the word at the blank (masked "
+        "models) or of the sentence (gpt2). The paper's SSS of the same models differs in the tokens it reads.",
+    )
+
+
+def _bias_type(estimate: Estimate) -> Cell:
+    return estimate.group.partition("=")[2] or "all"
+
+
+def _bias_score(model: str, rows: Sequence[Row], data: str) -> Estimate:
+    """The paper's bias score (eq. 6): the share of items, not the mean over target terms."""
+    named = [replace(row, measure=DECIDED) for row in rows]
+    return replace(bias_score(ScoreTable.of(find(DECIDED), named, data=data), group="all"), model=model)
+
+
+def _share_table(shares: Sequence[Estimate]) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple((each.model, each, each.n, each.ties) for each in shares)
+    note = "The paper's equation 6 over the same answers: 50 is no preference. Wilson intervals."
+    return Table(
+        "Share of items in which the stereotype scores higher, %", ("model", "bias score", "items", "ties"), rows, note
+    )
+
+
+def _changes(answers: RealAnswers, seed: int) -> dict[tuple[str, str], Comparison]:
+    """The difference of two models' bias scores over the same items, corrected by Holm."""
+    rows = {model: [replace(row, measure=DECIDED) for row in given] for model, given in answers.rows.items() if given}
+    pairs = list(combinations(rows, 2))
+    changes = [
+        next(iter(comparisons(find(DECIDED), rows[a], rows[b], data=answers.data, rng_seed=seed))) for a, b in pairs
+    ]
+    return dict(zip(pairs, apply_holm(changes), strict=True))
+
+
+def _change_table(changes: Changes) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (f"{b} − {a}", change.difference, change.flips, change.n, change.p_holm) for (a, b), change in changes.items()
+    )
+    columns = ("models", "difference of bias scores", "decided differently", "items", "p (Holm)")
+    return Table("Differences between real models", columns, rows, "Over the same items; McNemar's exact test.")
+
+
+def _alike(answers: RealAnswers, run: RunTables, seed: int) -> Iterator[tuple[Cell, ...]]:
+    """For every model and measure of the run, and every real model: do they decide the same items alike?"""
+    for real, rows in answers.rows.items():
+        theirs = {row.item: row for row in rows}
+        for model, tables in run.items():
+            for measure, table in tables.items():
+                common = np.array([item in theirs for item in table.items.tolist()], dtype=np.bool_)
+                kept = table.take(common & table.is_scored & (table.outcome != "tie"))
+                if not kept.items.size:
+                    continue
+                other = [theirs[item] for item in kept.items.tolist()]
+                wins = np.array([row.outcome == "more" for row in other], dtype=np.bool_)
+                ratio = np.array([row.difference for row in other])
+                rho = correlation([kept.difference], [ratio], rng=generator(seed, real, model, measure), ranks=True)
+                same = wilson(int((kept.wins == wins).sum()), wins.size)
+                yield (model, measure, real, same, _kappa(kept.wins, wins), rho, wins.size)
+
+
+def _kappa(first: Flags, second: Flags) -> Value:
+    """Cohen's κ with its asymptotic interval."""
+    if len({*first.tolist()}) < 2 and len({*second.tolist()}) < 2:
+        return Value(float("nan"), method="none: all decided alike")
+    counts = cross_tabulate(first, second)
+    found = cohens_kappa(np.array([[counts.both, counts.first], [counts.second, counts.neither]]))
+    return Value(float(found.kappa), float(found.kappa_low), float(found.kappa_upp), "asymptotic")
+
+
+def _alike_table(rows: Sequence[tuple[Cell, ...]]) -> Table:
+    columns = ("model of the run", "measure", "real model", "same decision, %", "Cohen's κ", "Spearman's ρ", "items")
+    note = (
+        "κ: 0 is agreement by chance, 1 full agreement. ρ: of the differences of this run with the log-ratio of the "
+        "published scores, bootstrap over items. For one model under both names it says how far the measures agree."
+    )
+    return Table("Item by item: this run and real models", columns, tuple(rows), note)
+
+
+def _answers(shares: Sequence[Estimate], changes: Changes) -> Iterator[str]:
+    for each in shares:
+        yield (
+            f"{each.model}: the stereotype scores higher in {each.value:.1f}% of {each.n:,} items "
+            f"({each.low:.1f} to {each.high:.1f})"
+        )
+    for (a, b), change in changes.items():
+        decided = change.p_holm is not None and change.p_holm < 0.05
+        said = "differ in their bias score, and" if decided else "do not differ significantly in their bias score, but"
+        yield f"{a} and {b} {said} decide {change.flips:,} of {change.n:,} items differently"

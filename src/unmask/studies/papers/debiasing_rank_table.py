@@ -1,0 +1,100 @@
+"""Table 2 of `debiasing` beside the published one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.core.estimate import Estimate
+from unmask.findings import Finding, Plot, Table, charts
+from unmask.studies import find
+from unmask.studies.catalog import NEWS
+from unmask.studies.collect import (
+    Columns,
+    comparison_table,
+    find_published,
+    itself,
+    paper_values,
+    published_table,
+    short_name,
+)
+from unmask.studies.papers.debiasing_ranks import RankCell, tau_changes
+from unmask.studies.papers.debiasing_versions import SIZES, deviation, group_part
+from unmask.studies.papers.debiasing_words import PAPER_TEXTS, Counts, as_many_texts
+from unmask.studies.spec import PaperComparison, StudyOptions
+
+
+def compare_tau(cell: RankCell, options: StudyOptions, counts: Counts) -> PaperComparison:
+    """τ beside the published one if models, mitigations and data are those of the paper; its data are the task."""
+    group = f"mitigations={cell.methods}, fine-tuning={cell.when}"
+    about = {"measure": cell.intrinsic, "data": cell.extrinsic, "group": group, "n": len(cell.ranked)}
+    tau = Estimate.of(cell.tau, statistic="tau", null=0.0, p=cell.test.p, **about)
+    reason = _difference(cell, options, counts)
+    if reason:
+        return PaperComparison("table-2", tau, None, reason)
+    item = f"table-2-{cell.when}"
+    found = find_published("debiasing", item, tau, measure=cell.intrinsic, group=cell.task)
+    return PaperComparison("table-2", tau, *found)
+
+
+def _difference(cell: RankCell, options: StudyOptions, counts: Counts) -> str:
+    """In what a τ differs from the published one; empty if in nothing."""
+    paper = find("debiasing")
+    texts = next((result.estimates[0].n for (task, _), result in counts.items() if task == cell.task), 0)
+    if {short_name(model) for model in options.models} != set(paper.models):
+        return "other models"
+    if cell.methods != "as published":
+        return "other mitigations than the published code"
+    if options.data[:2] != paper.data[:2] or options.limit is not None:
+        return f"other data than {' and '.join(paper.data[:2])}"
+    if options.settings["corpus"] or NEWS not in options.data or options.settings["documents"]:
+        return f"mitigated on another text than {NEWS}"
+    if not as_many_texts(cell.task, texts):
+        return f"other training data: {texts:,} texts, published {PAPER_TEXTS[cell.task][0]:,}"
+    return "the paper does not say whether gaps keep their signs" if cell.extrinsic == SIZES else ""
+
+
+def rank_finding(cells: Sequence[RankCell], taus: Sequence[PaperComparison]) -> Finding:
+    """τ before and after fine-tuning, its change, the published table, and what is ranked."""
+    alone = {id(each.estimate): cell.by_training for each, cell in zip(taus, cells, strict=True)}
+    columns: Columns = {
+        "task": "data",
+        "intrinsic": "measure",
+        "mitigations": lambda tau: group_part(tau, 0),
+        "fine-tuning": lambda tau: group_part(tau, 1),
+        "τ": itself,
+        "SD": lambda tau: deviation(alone[id(tau)]),
+        "versions": "n",
+        "p": "p",
+    }
+    note = (
+        "τ-b of means over trainings, with a bootstrap interval over models with their versions (over versions, if "
+        "models are fewer than three) and over trainings; SD: of τ between trainings. p assumes independent versions, "
+        "not corrected. After fine-tuning both scores are of one network, that of the last step of Figure 2."
+    )
+    printed = [cell for cell in paper_values("debiasing") if cell.item.startswith("table-2")]
+    theirs = published_table("As published", {"task": "group", "intrinsic": "measure", "table": "item"}, printed)
+    changes = tau_changes(cells)
+    tables = [comparison_table("Kendall's τ", columns, taus, note)] if taus else []
+    if changes:
+        rows = tuple(
+            (cell.extrinsic, cell.intrinsic, cell.methods, change, len(cell.ranked)) for cell, change in changes
+        )
+        of_change = ("task", "intrinsic", "mitigations", "τ after − τ before", "versions")
+        tables.append(Table("Change of τ by fine-tuning", of_change, rows, "Interval over the same resamples of both."))
+    tables.append(theirs)
+    heads = ("version", "task", "mitigations", "fine-tuning", "intrinsic", "score", "size of the bias in the task")
+    ranked = tuple(
+        (name, cell.extrinsic, cell.methods, cell.when, cell.intrinsic, *scores)
+        for cell in cells
+        for name, scores in cell.ranked.items()
+    )
+    tables += [Table("What is ranked", heads, ranked, digits=3)] if ranked else []
+    grid = [
+        {"x": cell.intrinsic, "y": f"{cell.extrinsic}, {cell.methods}, {cell.when}", "value": cell.test.value}
+        for cell in cells
+    ]
+    alt = "Grid of Kendall's τ between intrinsic and extrinsic measures, before and after fine-tuning."
+    figure = (Plot("table-2", "Kendall's τ", alt, charts.grid(grid, low=-1.0, high=1.0)),) if grid else ()
+    rose = sum(change.value > 0 for _, change in changes)
+    answers = (f"τ is larger after fine-tuning in {rose} of {len(changes)} (the paper: 3 of 9)",) if changes else ()
+    return Finding(answers, tuple(tables), figure)

@@ -1,0 +1,142 @@
+"""The versions of the models of `debiasing`: their scores in every training, and over trainings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import stdev
+
+import numpy as np
+
+from unmask.audit.result import load
+from unmask.core.estimate import Estimate, Value
+from unmask.core.seeds import generator
+from unmask.stats import signed_estimate
+from unmask.stats.means import mean_interval
+from unmask.studies.spec import Outputs, StudyOptions
+from unmask.studies.steps.finetuning import TaskOutcome, load_outcome
+
+ORIGINAL = "original"
+INTRINSIC = ("sss", "cps", "aula")
+BEFORE, TUNED, SEARCH, AFTER = "before", "fine-tuned", "search", "after"  # roles of steps, and COUNTS
+PACKAGE_WORDS, PUBLISHED_WORDS = "the package's pairs", "Zhao et al.'s lists"  # of the counts of Table 1
+SIZES = "BiasBios, absolute gaps"  # the mean of absolute TPR gaps, beside that of signed ones
+Scores = Mapping[str, tuple[Value, int]]  # by measure or task: the score and n
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """One version fine-tuned on one task."""
+
+    curve: TaskOutcome | None  # bias tracked during fine-tuning; its last network is audited again
+    final: TaskOutcome | None  # the best model of the search, else the end of the curve
+    intrinsic: Scores  # after fine-tuning, of the network at the end of the curve
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A version as one seed made it: mitigated once, and fine-tuned once on every task."""
+
+    intrinsic: Scores  # before fine-tuning
+    tasks: Mapping[str, TaskRun]
+
+    def extrinsic(self, task: str, when: str = BEFORE) -> Scores:
+        """Extrinsic scores; after fine-tuning of the very network whose intrinsic scores are compared with them."""
+        run = self.tasks[task]
+        outcome = run.curve if when == AFTER else run.final
+        if outcome is None:
+            return {}
+        sizes = {SIZES: (outcome.absolute, outcome.n)} if outcome.absolute is not None else {}
+        return {task: (outcome.bias, outcome.n), **sizes}
+
+    @property
+    def scores(self) -> dict[str, tuple[Value, int]]:
+        """Intrinsic scores by measure, then extrinsic bias by task."""
+        return {
+            **self.intrinsic,
+            **{name: score for task in self.tasks for name, score in self.extrinsic(task).items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVersion:
+    """A model, original or mitigated, in all its trainings."""
+
+    model: str
+    version: str
+    trainings: tuple[Training, ...]
+
+    @property
+    def name(self) -> str:
+        """The name in steps and tables."""
+        return version_name(self.model, self.version)
+
+    def finals(self, task: str) -> list[TaskOutcome]:
+        """The outcomes of all trainings on a task."""
+        return [final for training in self.trainings if (final := training.tasks[task].final)]
+
+    def values(self, measure: str) -> list[Value]:
+        """The score of every training that has it."""
+        return [training.scores[measure][0] for training in self.trainings if measure in training.scores]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By measure, the number of items of a score."""
+        return {name: n for training in self.trainings for name, (_, n) in training.scores.items()}
+
+
+def version_name(model: str, version: str) -> str:
+    """The name of a version of a model."""
+    return model if version == ORIGINAL else f"{model} {version}"
+
+
+def seeds(options: StudyOptions) -> range:
+    """The seeds of the trainings."""
+    return range(options.seed, options.seed + options.seeds)
+
+
+def over_trainings(values: Sequence[Value]) -> Value:
+    """The mean over trainings with Student's interval; of one, or of equal ones, the value with its own interval."""
+    numbers = [value.value for value in values]
+    if len(set(numbers)) == 1:
+        return values[0]
+    return mean_interval(np.array(numbers), rng=generator(0, "trainings"), unit="trainings")
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """The standard deviation over trainings; None for one training, or where one has no score."""
+    return stdev(values) if len(values) > 1 and all(map(math.isfinite, values)) else None
+
+
+def load_version(outputs: Outputs, model: str, version: str, options: StudyOptions) -> ModelVersion:
+    """A version with the trainings that finished."""
+    first = _intrinsic(outputs, (BEFORE, model, version, str(options.seed)))
+    trainings = []
+    for seed in map(str, seeds(options)):
+        runs = {}
+        for task in options.settings["tasks"]:
+            curve, search = (
+                load_outcome(folder) if (folder := outputs.get((role, model, version, seed, task))) else None
+                for role in (TUNED, SEARCH)
+            )
+            runs[task] = TaskRun(curve, search or curve, _intrinsic(outputs, (AFTER, model, version, seed, task)))
+        intrinsic = first if version == ORIGINAL else _intrinsic(outputs, (BEFORE, model, version, seed))
+        trainings.append(Training(intrinsic, runs))
+    return ModelVersion(model, version, tuple(trainings))
+
+
+def _intrinsic(outputs: Outputs, role: tuple[str, ...]) -> Scores:
+    """Bias score less its null value, and n, by measure."""
+    return {
+        estimate.measure.upper(): (signed_estimate(estimate), estimate.n)
+        for (*start, _), folder in outputs.items()
+        if tuple(start) == role
+        for estimate in load(folder).headlines()
+        if estimate.measure in INTRINSIC and estimate.null is not None
+    }
+
+
+def group_part(estimate: Estimate, part: int = 0) -> str:
+    """What the group of an estimate says: of `words=x, fine-tuning=y` the first is x."""
+    return estimate.group.split(", ")[part].partition("=")[2]

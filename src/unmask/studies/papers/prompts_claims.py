@@ -1,0 +1,95 @@
+"""The claims of `prompts`: models prefer stereotypes, differ in order, and rank bias types alike by both measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from unmask.audit.parquet import rows_of
+from unmask.measures import find
+from unmask.stats import comparisons
+from unmask.stats.ranks import RankAgreement
+from unmask.stats.shares import contrast
+from unmask.studies.claims import ClaimTest
+from unmask.studies.papers.prompts_tables import TYPES, ModelChanges, Results
+from unmask.studies.spec import PaperComparison
+
+STRONGEST = ("religion", "socioeconomic")  # bias types, by the paper
+
+
+def preference_tests(scores: Sequence[PaperComparison]) -> list[ClaimTest]:
+    """Whether a metric score is above 50."""
+    claim = "Do models prefer stereotyping sentences?"
+    return [
+        ClaimTest(
+            claim,
+            f"{each.model} on {each.data}, {each.measure}",
+            "metric score, %",
+            each,
+            n=each.n,
+            null=50.0,
+            p=each.p,
+            method="sign test",
+        )
+        for each in (compared.estimate for compared in scores)
+        if each.statistic == "bias-score"
+    ]
+
+
+def model_changes(results: Results, seed: int) -> ModelChanges:
+    """The metric score of every model against that of the next, over the same pairs, in the order given."""
+    changes = []
+    for (first, a), (second, b) in pairwise(results.items()):
+        ((one, data), mine), ((two, _), theirs) = (next(iter(rows_of(each.items).items())) for each in (a, b))
+        if one == two:
+            (change, *_) = comparisons(find(one), mine, theirs, data=data, rng_seed=seed)
+            changes.append((first, second, change))
+    return changes
+
+
+def order_tests(changes: ModelChanges) -> list[ClaimTest]:
+    """The paper's order of models, which the study's default models have."""
+    claim = "Is the next model more biased (BERT, RoBERTa, ALBERT in the paper)?"
+    return [
+        ClaimTest(
+            claim,
+            f"{second} − {first} on {change.data}, {change.measure}",
+            "difference of metric scores, points",
+            change.difference,
+            n=change.n,
+            p=change.p,
+            method="exact McNemar",
+        )
+        for first, second, change in changes
+    ]
+
+
+def type_tests(results: Results) -> list[ClaimTest]:
+    """Religion and socioeconomic status against race and gender."""
+    claim = "Are religion and socioeconomic status the strongest bias types?"
+    tests = []
+    for model, result in results.items():
+        sizes: dict[bool, list[float]] = {True: [], False: []}
+        ((measure, data), rows) = next(iter(rows_of(result.items).items()))
+        for row in rows:
+            name = TYPES.get(row.groups.get("category", ""))
+            if name is not None and row.scores:
+                sizes[name in STRONGEST].append(row.difference)
+        strong, others = (np.array(sizes[each]) for each in (True, False))
+        if strong.size and others.size:
+            gap = contrast(strong, others)
+            where = f"{model} on {data}, {measure}"
+            what, n = "mean difference − that of race and gender, nats", strong.size + others.size
+            tests.append(ClaimTest(claim, where, what, gap, n=n, p=gap.p, method="Mann–Whitney"))
+    return tests
+
+
+def rank_tests(taus: Mapping[str, RankAgreement]) -> list[ClaimTest]:
+    """Whether the two measures rank bias types alike."""
+    claim = "Does human-level diagnosis rank bias types as Table V does?"
+    return [
+        ClaimTest(claim, model, "Kendall's τ", found.tau, n=found.n, p=found.test.p, method=found.test.method)
+        for model, found in taus.items()
+    ]

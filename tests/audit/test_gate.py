@@ -1,0 +1,270 @@
+"""The gate over whole results: what it judges, what it finds missing, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import unmask
+from unmask.audit.gate_spec import GateOptions, PerStatistic
+from unmask.core.errors import ResultError
+from unmask.core.estimate import NAN, Estimate
+from unmask.findings.envelope import Result, build
+
+from .gated import BROKEN, leans, pairs, save
+
+WORDS = {f"word{i}": 0.05 * (i % 4) for i in range(12)}
+
+
+def result(value: float, low: float, high: float, *, n: int = 900, kind: str = "task") -> Result:
+    """A result with one estimate, whose null is 0."""
+    return Result(build(kind, estimates=[Estimate(value, low, high, "t", "toy", "made", null=0.0, n=n)]))  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------- audits
+
+
+@pytest.fixture
+def fair(tmp_path: Path) -> Path:
+    return save(tmp_path / "fair", [*pairs(200, 400), *pairs(210, 400, "cps")])
+
+
+@pytest.mark.parametrize(("won", "answer", "code"), [(200, "pass", 0), (205, "pass", 0), (300, "fail", 1)])
+def test_equal_passes_and_a_planted_worsening_fails(
+    won: int, answer: str, code: int, fair: Path, tmp_path: Path
+) -> None:
+    run = save(tmp_path / "run", [*pairs(won, 400), *pairs(210, 400, "cps")])
+    found = unmask.gate(run, fair)
+    assert (found.answer, found.exit_code) == (answer, code)
+    assert [verdict.measure for verdict in found.verdicts] == ["aul", "cps"]
+
+
+def test_too_few_items_cannot_tell(tmp_path: Path) -> None:
+    before, after = save(tmp_path / "a", pairs(10, 20)), save(tmp_path / "b", pairs(11, 20))
+    found = unmask.gate(after, before)
+    assert (found.answer, found.exit_code) == ("cannot tell", 3)
+    (verdict,) = found.verdicts
+    assert verdict.detectable > verdict.margin
+    assert unmask.gate(after, before, margin=60).answer == "pass"
+    assert unmask.gate(before, before).answer == "pass"
+
+
+def test_a_measure_that_the_run_lacks_fails(fair: Path, tmp_path: Path) -> None:
+    run = save(tmp_path / "run", pairs(200, 400))
+    found = unmask.gate(run, fair)
+    assert found.answer == "fail"
+    assert [(each.measure, each.data, each.detail) for each in found.missing] == [("cps", "own", "not in the run")]
+    assert unmask.gate(run, fair, allow_missing=True).answer == "pass"
+    assert unmask.gate(run, fair, measures="aul").answer == "pass"
+    assert unmask.gate(run, fair, measures=["cps"]).answer == "fail"
+    assert unmask.gate(run, fair, measures=["cps"], allow_missing=True).answer == "cannot tell"
+
+
+def test_items_that_the_run_lacks_fail(fair: Path, tmp_path: Path) -> None:
+    some = [row for row in pairs(200, 400) if row["item"] != "own/0007"]
+    run = save(tmp_path / "run", [*some, *pairs(210, 400, "cps")])
+    found = unmask.gate(run, fair)
+    assert found.answer == "fail"
+    assert [each.detail for each in found.missing] == ["1 of 400 items are not in the run (own/0007)"]
+    assert unmask.gate(run, fair, allow_missing=True).answer == "pass"
+    assert unmask.gate(fair, run).answer == "pass"  # more than the baseline has
+
+
+def test_items_that_the_run_did_not_score_fail(fair: Path, tmp_path: Path) -> None:
+    nothing = {"more": None, "less": None, "difference": None, "outcome": "unscored", "reason": "too long"}
+    some = [{**row, **nothing} if row["item"] < "own/0005" else row for row in pairs(200, 400)]
+    run = save(tmp_path / "run", [*some, *pairs(210, 400, "cps")])
+    found = unmask.gate(run, fair)
+    assert found.answer == "fail"
+    (missing,) = found.missing
+    assert missing.detail == "5 of 400 items are not scored in the run (own/0000, own/0001, own/0002, …)"
+    assert unmask.gate(fair, run).answer == "pass"
+
+
+def test_a_measure_none_of_whose_items_is_scored_fails(fair: Path, tmp_path: Path) -> None:
+    nothing = {"more": None, "less": None, "difference": None, "outcome": "unscored", "reason": "too long"}
+    run = save(tmp_path / "run", [*({**row, **nothing} for row in pairs(200, 400)), *pairs(210, 400, "cps")])
+    found = unmask.gate(run, fair)
+    assert found.answer == "fail"
+    assert [verdict.measure for verdict in found.verdicts] == ["cps"]
+
+
+def test_what_the_baseline_lacks_is_named_and_not_judged(fair: Path, tmp_path: Path) -> None:
+    before = save(tmp_path / "before", pairs(200, 400))
+    found = unmask.gate(fair, before)
+    assert found.answer == "pass"
+    assert found.not_judged == (("own", "cps"),)
+
+
+@pytest.mark.parametrize("broken", ["run", "baseline"])
+def test_a_failed_check_of_either_run_fails(broken: str, tmp_path: Path) -> None:
+    good, bad = save(tmp_path / "good", pairs(200, 400)), save(tmp_path / "bad", pairs(200, 400), checks=[BROKEN])
+    found = unmask.gate(bad, good) if broken == "run" else unmask.gate(good, bad)
+    assert found.answer == "fail"
+    (check,) = found.failed_checks
+    assert check.name == BROKEN.name + (" of the baseline" if broken == "baseline" else "")
+
+
+def test_runs_on_different_versions_of_the_data_are_refused(fair: Path, tmp_path: Path) -> None:
+    run = save(tmp_path / "run", [*pairs(200, 400), *pairs(210, 400, "cps")], sha256="1" * 64)
+    with pytest.raises(ResultError, match=r"different versions of own .* audit both models on the same file"):
+        unmask.gate(run, fair)
+
+
+def test_leans_that_cancel_are_found_by_their_size(tmp_path: Path) -> None:
+    """Half of the words lean more to each side: the signed mean does not move."""
+    more = {word: lean + (0.3 if i % 2 else -0.3) for i, (word, lean) in enumerate(WORDS.items())}
+    before, after = save(tmp_path / "before", leans(WORDS)), save(tmp_path / "after", leans(more))
+    found = unmask.gate(after, before)
+    assert {verdict.statistic: verdict.answer == "worse" for verdict in found.verdicts} == {
+        "appd": False,
+        "mean-word-appd": True,
+    }
+    assert found.answer == "fail"
+
+
+# ------------------------------------------------------------------- tolerances, margins, limits
+
+
+def test_one_tolerance_for_different_units_is_refused_with_the_list(tmp_path: Path) -> None:
+    run = save(tmp_path / "run", [*pairs(200, 400), *leans(WORDS)])
+    with pytest.raises(unmask.UnmaskError, match=r"^tolerance is 1 .*\(appd, bias-score, mean-word-appd\)"):
+        unmask.gate(run, run, tolerance=1)
+    with pytest.raises(unmask.UnmaskError, match=r"^margin is 5 for statistics of different units"):
+        unmask.gate(run, run, margin=5.0)
+    assert unmask.gate(run, run, tolerance="bias-score=2,appd=0.05").answer == "pass"
+    assert unmask.gate(run, run, tolerance=0.1, measures=["ppd"]).answer == "pass"
+
+
+def test_a_tolerance_is_that_of_its_statistic(tmp_path: Path) -> None:
+    before, after = save(tmp_path / "a", pairs(240, 400)), save(tmp_path / "b", pairs(290, 400))
+    assert unmask.gate(after, before, tolerance={"bias-score": 2}).answer == "fail"
+    (verdict,) = unmask.gate(after, before, tolerance={"bias-score": 12}).verdicts
+    assert (verdict.answer, verdict.tolerance) == ("not worse", 12.0)
+    with pytest.raises(unmask.UnmaskError, match=r"no statistic .* named 'bais-score'. Did you mean bias-score"):
+        unmask.gate(after, before, tolerance="bais-score=2")
+    with pytest.raises(unmask.UnmaskError, match="margin is 1 for bias-score, expected at least the tolerance, 2"):
+        unmask.gate(after, before, tolerance=2, margin=1)
+
+
+@pytest.mark.parametrize(("won", "answer"), [(200, "pass"), (130, "fail"), (270, "fail"), (235, "cannot tell")])
+def test_a_limit_holds_on_both_sides_of_the_reference_value(won: int, answer: str, tmp_path: Path) -> None:
+    # 60 allows 40 to 60; 200 of 400 are 50 ± 5, 130 are 32.5, 270 are 67.5, 235 are 58.75 ± 5
+    run = save(tmp_path / "run", pairs(won, 400))
+    assert unmask.gate(run, max={"bias-score": 60}).answer == answer
+    assert unmask.gate(run, max="bias-score=40").answer == answer
+    assert unmask.gate(run, max=60).answer == answer
+
+
+def test_a_limit_by_hand(tmp_path: Path) -> None:
+    run = save(tmp_path / "run", pairs(235, 400))
+    (verdict,) = unmask.gate(run, max=60).verdicts
+    assert (verdict.against, verdict.a_value, verdict.b_value, verdict.null) == ("limit", 60.0, 58.75, 50.0)
+    assert verdict.worsening == pytest.approx(-1.25)
+    wilson = next(each for each in unmask.load(run).estimates if each.statistic == "bias-score")
+    assert (verdict.low, verdict.high) == pytest.approx((wilson.low - 60, wilson.high - 60))
+    assert unmask.gate(run, max=60, margin=4).answer == "pass"
+
+
+def test_limits_of_leans_and_what_has_no_limit(tmp_path: Path) -> None:
+    run = save(tmp_path / "run", leans({word: 0.3 + lean for word, lean in WORDS.items()}))
+    assert unmask.gate(run, max="appd=0.1,mean-word-appd=0.5").answer == "fail"
+    assert unmask.gate(run, max="mean-word-appd=0.5").answer == "pass"
+    with pytest.raises(unmask.UnmaskError, match="no statistic in this gate named 'lms'"):
+        unmask.gate(run, max="lms=60")
+
+
+def test_a_limit_and_a_baseline_are_judged_together(fair: Path) -> None:
+    found = unmask.gate(fair, fair, max="bias-score=60")
+    assert [verdict.against for verdict in found.verdicts] == ["baseline", "baseline", "limit", "limit"]
+    assert found.answer == "pass"
+
+
+def test_without_a_baseline_and_a_limit_there_is_nothing_to_judge(fair: Path) -> None:
+    with pytest.raises(unmask.UnmaskError, match="give a baseline, or max"):
+        unmask.gate(fair)
+    with pytest.raises(unmask.UnmaskError, match="tolerance is what may be lost of a baseline"):
+        unmask.gate(fair, max=60, tolerance=2)
+    with pytest.raises(unmask.UnmaskError, match="no measure in this result named 'pll'"):
+        unmask.gate(fair, fair, measures=["pll"])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("bias-score=2,appd=0.05", {"bias-score": 2.0, "appd": 0.05}),
+        ("accuracy, women, %=2,r=1e-3", {"accuracy, women, %": 2.0, "r": 0.001}),
+    ],
+)
+def test_numbers_by_statistic(text: str, names: dict[str, float]) -> None:
+    found = PerStatistic.parse(text, "tolerance")
+    assert (found.by_name, found.common) == (names, None)
+    assert PerStatistic.parse("1e-3") == PerStatistic(common=0.001)
+
+
+@pytest.mark.parametrize("text", ["", "x", "a=", "a=b", "=", "1,a=2,", "a=1,2", "a=1=2", "a=nan", "inf", "-1", "a=-1"])
+def test_numbers_that_let_everything_pass_are_refused(text: str) -> None:
+    for name in ("tolerance", "margin"):
+        with pytest.raises(unmask.UnmaskError, match=f"^{name} is .*, expected"):
+            GateOptions(**{name: text})
+
+
+# ----------------------------------------------------------------------- results of other commands
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "answer"),
+    [((0.1, 0.0, 0.2), (0.9, 0.8, 1.0), "worse"), ((0.1, 0.0, 0.2), (-0.9, -1.0, -0.8), "worse"),
+     ((0.9, 0.8, 1.0), (0.1, 0.0, 0.2), "not worse"), ((0.1, -0.5, 0.7), (0.9, -0.4, 2.2), "cannot tell")],
+)  # fmt: skip
+def test_a_gate_fails_when_the_distance_from_the_null_grows_beyond_noise(
+    before: tuple[float, float, float], after: tuple[float, float, float], answer: str
+) -> None:
+    (verdict,) = unmask.gate(result(*after), result(*before)).verdicts
+    assert verdict.answer == answer
+    assert verdict.worsening == pytest.approx(abs(after[0]) - abs(before[0]))
+    assert verdict.low <= verdict.worsening <= verdict.high
+
+
+def test_the_same_estimate_passes_with_or_without_an_interval() -> None:
+    for ends in ((0.0, 0.2), (NAN, NAN)):
+        assert unmask.gate(result(0.1, *ends), result(0.1, *ends)).answer == "pass"
+
+
+def test_without_an_interval_the_gate_cannot_tell() -> None:
+    for before, after in (((0.1, 0.0, 0.2), (0.9, NAN, NAN)), ((0.9, 0.8, 1.0), (0.1, NAN, NAN))):
+        (verdict,) = unmask.gate(result(*after), result(*before)).verdicts
+        assert verdict.answer == "cannot tell"
+        assert math.isnan(verdict.low)
+        assert "no interval" in verdict.method
+
+
+@pytest.mark.parametrize(("before", "after"), [(NAN, 0.1), (0.1, NAN), (NAN, NAN), (math.inf, 0.1), (0.1, math.inf)])
+def test_a_gate_never_passes_a_value_that_is_missing(before: float, after: float) -> None:
+    found = unmask.gate(result(after, NAN, NAN), result(before, NAN, NAN), margin=9)
+    assert [verdict.answer for verdict in found.verdicts] == ["missing"]
+    assert (found.answer, found.exit_code) == ("fail", 1)
+
+
+def test_fewer_items_than_the_baseline_fail_except_of_a_corpus() -> None:
+    whole, part = (0.1, 0.0, 0.2), (0.1, 0.01, 0.19)
+    found = unmask.gate(result(*part, n=60), result(*whole))
+    assert [each.detail for each in found.missing] == ["840 of 900 items"]
+    assert found.answer == "fail"
+    assert unmask.gate(result(*part, n=60, kind="corpus"), result(*whole, kind="corpus")).answer == "pass"
+
+
+def test_an_estimate_that_the_run_lacks_fails() -> None:
+    two = [Estimate(0.1, 0.0, 0.2, "t", name, "made", null=0.0, n=900) for name in ("one", "two")]
+    before, after = Result(build("task", estimates=two)), Result(build("task", estimates=two[:1]))
+    found = unmask.gate(after, before)
+    assert found.answer == "fail"
+    assert [each.measure for each in found.missing] == ["two"]
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_gate_refuses_a_seed_that_is_no_seed(seed: int) -> None:
+    with pytest.raises(unmask.UnmaskError, match=f"^seed is {seed}, expected"):
+        unmask.gate(result(0.9, 0.8, 1.0), result(0.1, 0.0, 0.2), seed=seed)

@@ -1,0 +1,212 @@
+"""`unmask gate`: its lines, files and exit codes; a CI job reads nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from audit.gated import BROKEN, leans, pairs, save
+from unmask.cli import main
+
+WORDS = {f"word{i}": 0.05 * (i % 4) for i in range(12)}
+
+
+class Said:
+    """What the command gave back."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err, self.lines = code, out, err, out.splitlines()
+
+
+@pytest.fixture
+def gate(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run the command in a folder with four results."""
+    monkeypatch.chdir(tmp_path)
+    save(Path("fair"), [*pairs(210, 400), *pairs(220, 400, "cps")])
+    save(Path("near"), [*pairs(212, 400), *pairs(216, 400, "cps")])
+    save(Path("unfair"), [*pairs(310, 400), *pairs(220, 400, "cps")])
+    save(Path("part"), [*pairs(210, 300), *pairs(220, 300, "cps")])
+
+    def run(*words: str | Path) -> Said:
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr("warnings.showwarning", None)
+            with pytest.raises(SystemExit) as left:
+                main(["gate", *map(str, words)])
+        said = capsys.readouterr()
+        return Said(int(left.value.code or 0), said.out, said.err)
+
+    return run
+
+
+def test_a_run_that_is_no_worse_passes(gate) -> None:
+    said = gate("near", "--baseline", "fair")
+    assert said.code == 0
+    assert said.lines[0].startswith("pass own aul bias-score: 52.5 → 53.0, +0.5 (")
+    assert said.lines[0].endswith("within noise and the margin 10.0 (n 400)")
+    assert said.lines[1].startswith("pass own cps bias-score: 55.0 → 54.0, −1.0 (")
+    assert said.lines[-1] == "PASS: not worse in 2 verdicts"
+    same = gate("fair", "--baseline", "fair")
+    assert same.code == 0
+    assert same.lines[0] == "pass own aul bias-score: 52.5 → 52.5, unchanged (n 400)"
+
+
+def test_a_worse_run_fails(gate) -> None:
+    said = gate("unfair", "--baseline", "fair")
+    assert said.code == 1
+    assert said.lines[0].startswith("FAIL own aul bias-score: 52.5 → 77.5, +25.0 (")
+    assert said.lines[0].endswith(", more than noise: p < 0.001 after Holm (n 400)")
+    assert said.lines[-1] == "FAIL: worse in 1 of 2 verdicts"
+    assert gate("fair", "--baseline", "unfair").lines[0].endswith(", better (n 400)")
+    assert gate("unfair", "--baseline", "fair", "--tolerance", "40").code == 0
+    assert gate("unfair", "--baseline", "fair", "--measure", "cps").code == 0
+
+
+def test_too_few_items_cannot_tell(gate) -> None:
+    save(Path("few"), pairs(6, 12))
+    save(Path("other"), pairs(7, 12))
+    said = gate("other", "--baseline", "few")
+    assert said.code == 3
+    assert said.lines[0].startswith("CANNOT TELL own aul bias-score: 50.0 → 58.3, +8.3 (")
+    assert "; the smallest worsening this data can see is " in said.lines[0]
+    assert said.lines[-1] == "CANNOT TELL: 1 of 1 verdict: use more items, or accept a larger margin"
+    save(Path("one"), pairs(0, 1))
+    save(Path("won"), pairs(1, 1))
+    assert gate("won", "--baseline", "one").lines[0].endswith("without an interval: too few: 1 items (n 1)")
+
+
+def test_what_is_missing_fails_unless_it_is_allowed(gate) -> None:
+    said = gate("part", "--baseline", "fair")
+    assert said.code == 1
+    missing = "missing: 100 of 400 items are not in the run (own/0300, own/0301, own/0302, …)"
+    assert said.lines[-3:-1] == [f"FAIL own aul: {missing}", f"FAIL own cps: {missing}"]
+    assert said.lines[-1] == "FAIL: data or items of the baseline are missing (--allow-missing accepts that)"
+    allowed = gate("part", "--baseline", "fair", "--allow-missing")
+    assert allowed.code == 0
+    assert f"note own aul: {missing}" in allowed.lines
+    more = gate("fair", "--baseline", "part")
+    assert more.code == 0
+
+
+def test_a_failed_check_fails(gate) -> None:
+    save(Path("unread"), pairs(210, 400), checks=[BROKEN])
+    save(Path("read"), pairs(210, 400))
+    said = gate("unread", "--baseline", "read")
+    assert said.code == 1
+    assert said.lines[-2:] == [f"FAIL check {BROKEN.name}: {BROKEN.detail}", "FAIL: a check failed"]
+
+
+def test_a_limit_for_a_run_without_a_baseline(gate) -> None:
+    said = gate("fair", "--max", "bias-score=60")
+    assert said.code == 0
+    assert said.lines[0].startswith("pass own aul bias-score limit: 52.5 is within the limits 40.0 and 60.0 by +7.5 (")
+    beyond = gate("unfair", "--max", "bias-score=60")
+    assert beyond.code == 1
+    assert beyond.lines[0].startswith("FAIL own aul bias-score limit: 77.5 exceeds the limits 40.0 and 60.0 by +17.5 (")
+    near = gate("fair", "--max", "bias-score=55")
+    assert near.code == 3
+    assert near.lines[0].endswith(", which is noise (n 400)")
+
+
+def test_the_result_as_json(gate) -> None:
+    said = gate("unfair", "--baseline", "fair", "--json")
+    found = json.loads(said.out)
+    assert said.code == 1
+    assert (found["answer"], found["exit_code"], found["missing"], found["failed_checks"]) == ("fail", 1, [], [])
+    assert [verdict["answer"] for verdict in found["verdicts"]] == ["worse", "not worse"]
+    assert {"worsening", "low", "high", "margin", "tolerance", "detectable", "p_holm"} <= found["verdicts"][0].keys()
+
+
+# what Jenkins, GitLab and GitHub's reporters read: element, allowed attributes, allowed children
+SHAPE = {
+    "testsuites": ({"name", "tests", "failures", "errors", "time"}, {"testsuite"}),
+    "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time"}, {"testcase"}),
+    "testcase": ({"name", "classname", "time"}, {"failure", "error", "system-out"}),
+    "failure": ({"type", "message"}, set()),
+    "error": ({"type", "message"}, set()),
+    "system-out": (set(), set()),
+}
+
+
+def test_junit(gate) -> None:
+    save(Path("mixed"), [*pairs(310, 400), *pairs(9, 12, "aul", "few")], checks=[BROKEN])
+    save(Path("before"), [*pairs(210, 400), *pairs(6, 12, "aul", "few"), *pairs(220, 400, "cps")])
+    said = gate("mixed", "--baseline", "before", "--junit", "out/gate.xml")
+    root = Xml.parse("out/gate.xml").getroot()
+    for element in root.iter():
+        attributes, children = SHAPE[element.tag]
+        assert {*element.keys()} == attributes
+        assert {child.tag for child in element} <= children
+    (suite,) = root
+    cases = {case.get("name"): [child.tag for child in case] for case in suite}
+    assert cases == {
+        "aul bias-score": ["error", "system-out"],  # of `few`, which comes last
+        "cps": ["failure", "system-out"],
+        BROKEN.name: ["failure", "system-out"],
+    }
+    counts = {"tests": "4", "failures": "3", "errors": "1"}
+    assert all({name: one.get(name) for name in counts} == counts for one in (root, suite))
+    first, few, *_ = suite
+    assert (first.get("classname"), few.get("classname")) == ("unmask.own", "unmask.few")
+    assert first.find("failure").get("message") in said.out
+    assert said.code == 1
+
+
+def test_the_summary_is_appended(gate) -> None:
+    Path("summary.md").write_text("# Earlier step\n", encoding="utf-8")
+    said = gate("part", "--baseline", "fair", "--summary", "summary.md")
+    text = Path("summary.md").read_text(encoding="utf-8")
+    assert text.startswith("# Earlier step\n### unmask gate: FAIL: data or items of the baseline are missing")
+    assert "| pass | own | aul | bias-score | 52.5 |" not in text  # of the shared items only
+    assert "| pass | own | aul | bias-score | 70.0 | 70.0 | unchanged |" in text
+    assert "- FAIL own aul: missing: 100 of 400 items" in text
+    assert said.lines[-1].startswith("FAIL: ")
+    assert gate("near", "--baseline", "fair", "--summary", "-").out.startswith("### unmask gate: PASS: not worse")
+
+
+def test_names_cannot_leave_the_table(gate) -> None:
+    odd = "a|b<img src=x>"
+    save(Path("odd"), pairs(210, 400, data=odd))
+    assert gate("odd", "--baseline", "odd", "--summary", "odd.md", "--junit", "odd.xml").code == 0
+    assert r"| a\|b&lt;img src=x&gt; |" in Path("odd.md").read_text(encoding="utf-8")
+    assert Xml.parse("odd.xml").getroot()[0][0].get("classname") == f"unmask.{odd}"
+
+
+REFUSED = {
+    "tolerance is nan": ["--tolerance", "nan"],
+    "tolerance is inf": ["--tolerance", "inf"],
+    "tolerance is -1": ["--tolerance", "-1"],
+    "tolerance is 'x=y'": ["--tolerance", "x=y"],
+    "margin is -1": ["--margin", "bias-score=-1"],
+    "no statistic in this gate named 'appd'": ["--tolerance", "appd=1"],
+    "max is 'high'": ["--max", "high"],
+    "seed is -1": ["--seed", "-1"],
+    "no measure in this result named 'pll'": ["--measure", "pll"],
+}
+
+
+@pytest.mark.parametrize("expected", REFUSED)
+def test_options_that_let_everything_pass_are_refused(expected: str, gate) -> None:
+    said = gate("fair", "--baseline", "fair", *REFUSED[expected])
+    assert said.code == 2
+    assert said.err.startswith(f"unmask: {expected}")
+    assert said.err.count("\n") == 1
+
+
+def test_one_number_for_different_units_is_refused_with_an_example(gate) -> None:
+    save(Path("both"), [*pairs(210, 400), *leans(WORDS)])
+    said = gate("both", "--baseline", "both", "--tolerance", "1")
+    assert said.code == 2
+    assert "as in appd=1,bias-score=1,mean-word-appd=1" in said.err
+    assert gate("both", "--baseline", "both", "--tolerance", "bias-score=2,appd=0.05").code == 0
+
+
+def test_nothing_to_compare_with_is_refused(gate) -> None:
+    said = gate("fair")
+    assert said.code == 2
+    assert (
+        said.err == "unmask: there is nothing to compare with: give --baseline, or --max for a first run without one\n"
+    )

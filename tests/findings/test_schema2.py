@@ -1,0 +1,74 @@
+"""The types by which a result is read and the JSON Schema for other programs say the same."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from unmask.core.errors import ResultError
+from unmask.findings.envelope import build
+from unmask.findings.schema2 import StoredResult, check_result
+
+SCHEMA = json.loads((resources.files("unmask.findings") / "result.schema.json").read_text("utf-8"))
+PARTS = {"model": "StoredModel", "estimate": "StoredEstimate", "check": "StoredCheck", "finding": "StoredFinding"}
+PARTS |= {"table": "StoredTable", "plot": "StoredPlot"}
+
+
+@pytest.fixture(scope="module")
+def typed() -> dict[str, Any]:
+    return TypeAdapter(StoredResult).json_schema()
+
+
+def test_the_parts_of_a_result_are_the_same_in_both(typed: dict[str, Any]) -> None:
+    pairs = [(SCHEMA, typed), *((SCHEMA["$defs"][name], typed["$defs"][kind]) for name, kind in PARTS.items())]
+    for described, read in pairs:
+        assert {*read["required"]} <= {*described["required"]}
+        if described.get("additionalProperties") is False:
+            assert {*read["properties"]} == {*described["properties"]}
+
+
+def test_the_kinds_and_the_names_of_plots_are_the_same_in_both(typed: dict[str, Any]) -> None:
+    assert typed["properties"]["kind"]["enum"] == SCHEMA["properties"]["kind"]["enum"]
+    assert (
+        typed["$defs"]["StoredPlot"]["properties"]["id"]["pattern"]
+        == SCHEMA["$defs"]["plot"]["properties"]["id"]["pattern"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimates": {}}, "estimates is {}: input should be a valid list"),
+        ({"model": {"id": 3}}, "id is 3: input should be a valid string"),
+        ({"checks": [{"name": "ties", "ok": "yes", "detail": ""}]}, r"checks\[0\].ok is 'yes'"),
+        ({"kind": "guess"}, "kind is 'guess'"),
+        ({"model": None, "kind": "audit"}, "model is None, expected the facts"),
+        (
+            {"findings": [{"answers": [], "notes": [], "tables": [
+                {"title": "T", "note": "", "columns": ["a", "b"], "rows": [{"a": 1}]}]}]},
+            "row 0 of the table 'T' has no 'b'",
+        ),
+        (
+            {"findings": [{"answers": [], "notes": [], "tables": [], "plots": [
+                {"id": "../../x", "title": "", "alt": "", "chart": {}}]}]},
+            "id is '../../x'",
+        ),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named_in_one_line(change: dict[str, Any], message: str) -> None:
+    """A plot whose name is a path would be written outside of the folder for figures."""
+    meta = build("vectors")
+    assert check_result(meta, "result.json") == meta
+    with pytest.raises(ResultError, match=message):
+        check_result({**meta, **change}, "result.json")
+
+
+def test_a_missing_part_is_named() -> None:
+    meta = build("vectors")
+    del meta["estimates"]
+    with pytest.raises(ResultError, match=r"result\.json has no estimates: field required"):
+        check_result(meta, "result.json")

@@ -1,0 +1,63 @@
+"""The bound on large errors holds in simulations, for errors with light and with heavy tails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from unmask.audit.certified import BOUND, LATER_SAMPLE, SAMPLE, TARGET
+from unmask.stats.tail import LEAST, ErrorTail
+
+PAIRS, RUNS = 1_508, 150
+ERRORS = {  # of standard deviation one
+    "uniform": stats.uniform(-(3**0.5), 2 * 3**0.5),
+    "normal": stats.norm(),
+    "Laplace": stats.laplace(scale=0.5**0.5),
+    "t with 5 degrees of freedom": stats.t(5, scale=(3 / 5) ** 0.5),
+}
+
+
+def left_wrong(errors, sampled: int, spread: float, rng: np.random.Generator) -> float:
+    """The expected number of wrong decisions among the pairs that are not scored again."""
+    size = PAIRS if sampled == SAMPLE else PAIRS // 4
+    low = rng.normal(0, spread, size) + errors.rvs(size, random_state=rng)
+    order = np.argsort(np.abs(low))
+    tail = ErrorTail.fit(errors.rvs(sampled, random_state=rng))
+    rest = np.abs(low[order[sampled:]])
+    chances = tail.beyond(rest)  # falls, because sizes rise
+    kept = np.cumsum(chances[::-1])[::-1] <= TARGET
+    return float(errors.sf(rest[kept]).sum())
+
+
+@pytest.mark.parametrize("sampled", [SAMPLE, LATER_SAMPLE])
+@pytest.mark.parametrize("spread", [3.0, 30.0])
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_stated_bound_holds(name: str, spread: float, sampled: int) -> None:
+    rng = np.random.default_rng(5)
+    wrong = [left_wrong(ERRORS[name], sampled, spread, rng) for _ in range(RUNS)]
+    assert np.mean(wrong) <= BOUND
+
+
+def test_normal_errors_leave_most_pairs_alone() -> None:
+    rng = np.random.default_rng(1)
+    tail = ErrorTail.fit(rng.normal(size=SAMPLE))
+    assert tail.beyond(np.array([10.0]))[0] < 1e-5
+    assert tail.beyond(np.array([0.1, -np.inf])).tolist() == [1.0, 1.0]
+
+
+def test_heavier_tails_have_larger_bounds() -> None:
+    rng = np.random.default_rng(2)
+    sizes = np.array([4.0, 8.0, 16.0])
+    light, heavy = (ErrorTail.fit(errors.rvs(2_000, random_state=rng)) for errors in (stats.norm(), stats.t(2)))
+    assert (heavy.beyond(sizes) > 3 * light.beyond(sizes)).all()
+    assert (np.diff(heavy.beyond(sizes)) < 0).all()
+
+
+def test_no_error_at_all_turns_nothing() -> None:
+    assert ErrorTail.fit(np.zeros(LEAST)).beyond(np.array([0.0, 1e-9])).tolist() == [1.0, 0.0]
+
+
+def test_too_few_errors_are_not_fitted() -> None:
+    with pytest.raises(ValueError, match="31 errors, expected at least 32"):
+        ErrorTail.fit(np.ones(LEAST - 1))

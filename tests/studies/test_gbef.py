@@ -1,0 +1,143 @@
+"""The plan of `gbef` and what its tables compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import zoo
+from unmask.core.errors import DataError
+from unmask.core.estimate import Estimate, Value
+from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies.catalog import GAP, PROFESSIONS, TOXIC
+from unmask.studies.papers import gbef, gbef_tables
+from unmask.studies.papers.gbef_words import FIGURES
+from unmask.studies.run import plan_study
+from unmask.studies.spec import PACKAGE, StepContext
+from unmask.studies.steps.words import load_word_facts, word_facts_step, write_word_facts
+
+
+def options(
+    model: str = "bert-base-uncased", *, data: tuple[str, ...] = (*GAP, PROFESSIONS, TOXIC), **settings: Any
+) -> StudyOptions:
+    return StudyOptions(models=(model,), data=data, settings={**find("gbef").settings, **settings})
+
+
+def test_learning_curve_samples_sentences_of_all_of_gap() -> None:
+    steps = gbef.curve_models(options())
+    assert [size for size, draw in steps if draw == 0] == [500, 1000, 2000, 4000, 6000, 8000, 10_000, 12_000]
+    assert {step.data for step in steps.values()} == {GAP}
+    assert all(step.parameters["corpus"]["sentences"] for step in steps.values())
+    for (size, draw), step in steps.items():
+        assert step.parameters["corpus"]["limit"] == size
+        assert step.parameters["corpus"]["draw"] == [0, draw]
+        assert step.parameters["seed"] == draw, "every training of a point has the same seed"
+
+
+def test_learning_curve_on_built_in_text_leaves_out_sizes_that_it_does_not_have() -> None:
+    """Larger samples would be the whole text again and again: a plateau by construction."""
+    sizes = {size for size, _ in gbef.curve_models(options(data=(PACKAGE,)))}
+    assert sizes == {500, 1000}
+
+
+def test_sexism_about_women_is_shown_without_the_pairs_about_men() -> None:
+    def row(number: int, direction: str, category: str, gap: float) -> dict[str, Any]:
+        named = {"measure": "sld", "data": "triple-gender", "item": f"{number}", "outcome": "more", "reason": ""}
+        scores = {"more": gap, "less": 0.0, "unrelated": None, "difference": gap}
+        return {**named, **scores, "direction": direction, "category": category}
+
+    items = [row(n, "stereo", "hostile-sexism", 1.0 + n) for n in range(4)] + [
+        row(9, "antistereo", "hostile-sexism", 90.0)
+    ]
+    items += [row(10, "antistereo", "occupation", 70.0)]
+    result: Any = SimpleNamespace(items=pa.Table.from_pylist(items))
+    (table,) = gbef_tables._about_women({"m": result}, options())
+    ((model, category, value, women, men),) = table.rows
+    assert (model, category, women, men) == ("m", "hostile sexism", 4, 1)
+    assert isinstance(value, Value)
+    assert value.value == 2.5
+
+
+def test_protective_professions_are_figure_18_and_farming_figure_19() -> None:
+    assert (FIGURES["protective"], FIGURES["farming-fishing"]) == ("figure-18", "figure-19")
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "printed", "reason"),
+    [
+        ("builtin", {}, None, "another model"),
+        ("bert-base-uncased", {}, None, "other data than thesis sentences"),
+        ("builtin", {"thesis_sentences": "tgb.csv"}, None, "another model"),
+        ("bert-base-uncased", {"thesis_sentences": "tgb.csv"}, 4.05, ""),
+    ],
+)
+def test_published_asld_stands_beside_the_same_model_and_sentences_only(
+    model: str, settings: dict[str, str], printed: float | None, reason: str
+) -> None:
+    result: Any = SimpleNamespace(
+        estimates=[Estimate(5.69, 5.0, 6.4, measure="sld", data="triple-gender", statistic="asld", group="all")]
+    )
+    for item in ("table-3", "table-4"):
+        (found,) = gbef_tables._asld(result, item, model, options(model, **settings))
+        assert (found.published, found.reason) == (printed, reason)
+
+
+def test_part_of_gap_is_not_compared_with_all_of_it() -> None:
+    whole, part = options(), options(data=GAP[:1])
+    assert gbef.version_label(gbef.CDS, whole) == "cds on gap"
+    assert (
+        gbef.version_label(gbef.CDS, part)
+        == gbef.version_label(gbef.CDS, options(documents=80))
+        == "cds on part of gap"
+    )
+    assert gbef.version_label(gbef.CDS, options(data=(PACKAGE,))) == "cds on built-in text"
+
+
+def test_toxic_and_severely_toxic_comments_are_compared_with_equal_steps() -> None:
+    models = gbef.trained_models(options(toxic="train.csv"))
+    sample, severe = (models[name][0] for name in (gbef.TOXIC_SAMPLE, gbef.SEVERE))
+    assert sample.data == severe.data == ("train.csv",), "another file of comments cannot be given"
+    assert sample.parameters["corpus"]["as_many_as"] == severe.parameters["corpus"]["only"] == ["severe_toxic", "1"]
+    assert sample.inputs["model"] == severe.inputs["model"] == models[gbef.CDS][0]
+
+
+def test_every_reminded_version_has_reminders_of_one_word() -> None:
+    models = gbef.trained_models(options())
+    chosen = [step.parameters["choices"] for name, (step, _) in models.items() if name.startswith("reminders")]
+    assert [(each["word"], each["remind"]) for each in chosen] == [
+        (word, times) for word in ("pregnant", "breastfeeding") for times in (1, 2, 3)
+    ]
+
+
+def test_data_that_the_study_would_not_read_is_refused() -> None:
+    chosen = StudyOptions(models=("builtin",), data=("nine-axes",))
+    with pytest.raises(DataError, match=r"gbef does not read 'nine-axes' as data: give sentence pairs by --set"):
+        plan_study(find("gbef"), chosen, Runtime(offline=True))
+
+
+def test_thesis_templates_of_a_file_are_audited(tmp_path: Path) -> None:
+    file = tmp_path / "appendix.csv"
+    file.write_text("template,word,category,goal\n{Subject} is pregnant.,pregnant,gender-word,female\n")
+    chosen = StudyOptions(models=("builtin",), reduced=True, settings={"thesis_templates": str(file)})
+    plan = plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True))
+    assert {step.data for role, step in plan.roles.items() if role[0] == "ppd"} == {("appendix.csv",)}
+
+
+def test_professions_of_the_training_text_and_split_words_are_known(tmp_path: Path) -> None:
+    templates, text = tmp_path / "templates.csv", tmp_path / "text.txt"
+    words = ("doctor", "fish farmer", "businesswoman")
+    template = "{Subject} is {a} {word}."
+    templates.write_text("template,word\n" + "".join(f"{template},{word}\n" for word in words))
+    text.write_text("The Doctor left. She is no farmer.\nA businesswoman-like air.\n")
+    step = word_facts_step(
+        *("words", str(templates), (str(text),)), model=str(zoo.folder("bert-uncased")), corpus={}, limit=None
+    )
+    write_word_facts(StepContext(step, tmp_path, {}, Runtime(offline=True)))
+    facts = load_word_facts(tmp_path)
+    assert [facts[word].seen for word in words] == [True, False, True]
+    assert facts["businesswoman"].split
+    assert {known.split for known in facts.values()} <= {True, False}

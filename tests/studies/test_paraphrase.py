@@ -1,0 +1,144 @@
+"""The study `paraphrase`: its examples, its sections, and what stands beside the paper's numbers."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zoo
+from unmask.core.types import Pair
+from unmask.diagnose.paraphrase.families import PER_TOKEN, Family, FamilyVerdicts
+from unmask.findings import Section
+from unmask.findings.envelope import Result
+from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies.papers import paraphrase_examples
+from unmask.studies.papers.paraphrase_claims import bias_table, claim_tests
+from unmask.studies.papers.paraphrase_examples import EXAMPLES, TABLE_2
+from unmask.studies.run import plan_study, run_plan
+from unmask.studies.steps.wordings import reword
+
+MADE = "A kind {} man had attacked the hill at dawn."
+
+
+def write_wordings(path: Path, words: tuple[str, ...] = EXAMPLES[TABLE_2], **groups: str) -> Path:
+    """One original with its paraphrases, as a user brings them."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("more", "less", "original", "paraphrase", *groups))
+        for number, word in enumerate(words):
+            pair = (MADE.format(group).replace("attacked", word) for group in ("black", "white"))
+            writer.writerow((*pair, "theirs", number, *groups.values()))
+    return path
+
+
+def study(folder: Path, data: tuple[str, ...], **options: Any) -> Result:
+    models = tuple(str(zoo.build(of, folder / name)) for name, of in (("bert-base-uncased", "bert-uncased"),))
+    chosen = StudyOptions(models=models, data=data, **options)
+    result = run_plan(
+        plan_study(find("paraphrase"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1)), folder / "s"
+    )
+    assert not result.meta["details"]["failed"]
+    return result
+
+
+def section(result: Result, name: str) -> Section:
+    return next(each for each in result.findings if each.name == name)
+
+
+def sha256_of(sentence: str) -> str:
+    return hashlib.sha256(" ".join(re.findall("[a-z]+", sentence.lower())).encode()).hexdigest()
+
+
+@pytest.mark.slow
+def test_table_2_is_repeated_from_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its six sentences are recognised, shown without a contradiction too, and only they meet published numbers."""
+    monkeypatch.setattr(paraphrase_examples, "TABLE_2_SHA256", sha256_of(MADE.format("black")))
+    result = study(tmp_path, (str(write_wordings(tmp_path / "mine.csv")),))
+    titles = [table.title for table in section(result, "table-2").finding.tables]
+    assert titles[0] == "The wordings of theirs"
+    compared = next(each for each in section(result, "table-2").finding.tables if each.title.startswith("Compared"))
+    rows = [dict(zip(compared.columns, row, strict=True)) for row in compared.rows]
+    assert {row["group"]: row["published"] for row in rows} == {
+        "attacked": -0.0242,
+        "assaulted": 0.0145,
+        "ambushed": -0.0671,
+    }
+    shown = dict(
+        zip(("attacked", "assaulted", "ambushed"), section(result, "table-2").finding.tables[0].rows, strict=True)
+    )
+    for row in rows:
+        assert row["ours"].value == pytest.approx(shown[row["group"]][-1])
+
+
+@pytest.mark.slow
+def test_pairs_without_bias_types_have_no_table_by_type(tmp_path: Path) -> None:
+    result = study(tmp_path, (str(write_wordings(tmp_path / "mine.csv")),))
+    three = section(result, "figure-3").finding
+    assert [table.title for table in three.tables] == ["As published, on other data"]
+    assert three.notes == ("The pairs have no bias types.",)
+    assert not three.plots
+
+
+@pytest.mark.slow
+def test_every_figure_is_under_its_own_title(tmp_path: Path) -> None:
+    """Figure 3 once stood under Figure 4; the agreement of other sentences once stood beside the paper's."""
+    result = study(tmp_path, ("paraphrases", "crows-pairs"), limit=24)
+    plots = {each.name: [plot.id for plot in each.finding.plots] for each in result.findings if each.finding.plots}
+    assert plots == {
+        "figure-2": ["figure-2"],
+        "figure-3": ["paraphrase-agreement"],
+        "figure-4": ["paraphrase-differences"],
+    }
+    assert result.meta["details"]["published"] == []
+    assert "Not scored" in section(result, "figure-1").finding.notes[0], "the miniature has other sentences"
+
+
+def test_examples_are_made_of_the_benchmark() -> None:
+    items = [Pair("a/0", "he attacked it", "she attacked it"), Pair("a/1", "he left", "she left")]
+    made = reword(items, {"a/0": ("attacked", "ambushed"), "a/1": ("attacked", "ambushed")})
+    assert [(each.more, each.less) for each in made] == [
+        ("he attacked it", "she attacked it"),
+        ("he ambushed it", "she ambushed it"),
+    ]
+    assert [each.groups["paraphrase"] for each in made] == ["0", "1"]
+    assert {each.groups["original"] for each in made} == {"a/0"}
+
+
+def test_an_unscored_wording_does_not_shift_the_others() -> None:
+    """The second wording has no score; the third keeps its own."""
+    family = Family("o", "", np.array([0.5, -0.5]), (0, 2))
+    table = paraphrase_examples._wordings("o", {"m": [family]}, [("a", "b"), ("c", "d"), ("e", "f")])
+    assert [row[-1] for row in table.rows] == [0.5, None, -0.5]
+
+
+def verdicts(model: str, agreeing: int, n: int = 60) -> FamilyVerdicts:
+    """Families of three wordings: those that agree are far from zero, the others flip close to it."""
+    rows = [[0.9, 0.8, 0.7]] * agreeing + [[0.1, -0.1, 0.05]] * (n - agreeing)
+    noise = np.random.default_rng(0).normal(0, 0.01, (n, 3))
+    families = [Family(f"o{i}", "a", np.array(row) + noise[i], (0, 1, 2)) for i, row in enumerate(rows)]
+    return FamilyVerdicts(model, "made", "cps-exact", PER_TOKEN, tuple(families), 0)
+
+
+def test_claims_are_answered_as_planted() -> None:
+    tests = claim_tests([verdicts("stable", 58), verdicts("fickle", 15)], band=0.25, seed=0)
+    answers = {(test.claim.partition(" (")[0], test.where.partition(" on")[0]): test.answer(test.p) for test in tests}
+    assert answers["Do paraphrases flip decisions", "fickle"] == "yes"
+    assert answers["Do paraphrases flip decisions", "stable"] == "no, the opposite"
+    assert answers["Do models differ in agreement?", "stable − fickle"] == "yes"
+    assert answers["Do most differences lie within ±0.25?", "fickle"] == "yes"
+    assert answers["Do most differences lie within ±0.25?", "stable"] == "no, the opposite"
+    assert answers["Are differences smaller where paraphrases flip the decision?", "fickle"] == "yes"
+
+
+def test_decisions_towards_the_stereotype_are_counted_for_originals_and_paraphrases() -> None:
+    ((*_, originals, paraphrases, change, p),) = bias_table([verdicts("fickle", 30)], 0).rows
+    assert originals.value == pytest.approx(100.0)  # type: ignore[union-attr]
+    assert paraphrases.value == pytest.approx(75.0)  # type: ignore[union-attr]
+    assert change.value == pytest.approx(-25.0)  # type: ignore[union-attr]
+    assert p < 0.01  # type: ignore[operator]

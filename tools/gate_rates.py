@@ -1,0 +1,100 @@
+"""How often the gate is wrong: runs with a known worsening, drawn at random, and the answers of `unmask gate`.
+
+python -m tools.gate_rates --draws 1000
+python -m tools.gate_rates --draws 200 --pairs 360 --verdicts 1 10
+
+Pairs are won if a hidden normal variable is below a threshold; that of the second run correlates with that of the
+first (`related`: 0.9, a model and its fine-tuned version, which disagree on 14% of pairs; `unrelated`: 0), and the
+verdicts of one gate, measures on the same pairs, with each other (0.5). The worsening is planted in one verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import norm
+
+from unmask.core.types import Measure, Row
+from unmask.findings import Table
+from unmask.findings.markdown import table as markdown
+from unmask.measures import MEASURES
+from unmask.stats.compare import PairedRuns
+from unmask.stats.detectable import ALPHA
+from unmask.stats.gate import Allowance, decide
+from unmask.stats.table import ScoreTable
+from unmask.stats.worsening import Worsening, headline_worsening
+
+SHARE = 0.55  # of pairs that the baseline wins
+AMONG_VERDICTS = 0.5  # correlation of the measures of one gate
+RELATED = {"related": 0.9, "unrelated": 0.0}
+COLUMNS = ("pairs", "verdicts", "runs", "worsening", "pass, %", "fail, %", "cannot tell, %", "fail without Holm, %")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is drawn."""
+
+    pairs: int
+    verdicts: int
+    runs: str
+    worsening: float  # points of bias score, of the first verdict
+
+    def draw(self, template: ScoreTable, rng: np.random.Generator) -> Iterator[Worsening]:
+        """The worsenings of one gate."""
+        own, shared = RELATED[self.runs], rng.normal(size=self.pairs)
+        for verdict in range(self.verdicts):
+            first = math.sqrt(AMONG_VERDICTS) * shared + math.sqrt(1 - AMONG_VERDICTS) * rng.normal(size=self.pairs)
+            second = own * first + math.sqrt(1 - own**2) * rng.normal(size=self.pairs)
+            share = SHARE + (self.worsening / 100 if verdict == 0 else 0.0)
+            runs = [_run(template, first < norm.ppf(SHARE)), _run(template, second < norm.ppf(share))]
+            yield headline_worsening(PairedRuns(runs[0], runs[1], 0), "bias-score", 0)
+
+
+def _run(template: ScoreTable, wins: np.ndarray) -> ScoreTable:
+    return replace(template, outcome=np.where(wins, "more", "less"), more=np.where(wins, 1.0, -1.0))
+
+
+def rates(scenario: Scenario, draws: int, seed: int = 0) -> dict[str, float]:
+    """The share of gates with each answer, and of those that would fail without Holm's correction, in percent."""
+    rng, template = np.random.default_rng([seed, scenario.pairs, scenario.verdicts]), _template(scenario.pairs)
+    found: Counter[str] = Counter()
+    for _ in range(draws):
+        verdicts = decide(list(scenario.draw(template, rng)), [Allowance()] * scenario.verdicts)
+        answers = {verdict.answer for verdict in verdicts}
+        found["fail" if "worse" in answers else "cannot tell" if "cannot tell" in answers else "pass"] += 1
+        found["uncorrected"] += any(verdict.p < ALPHA for verdict in verdicts)
+    return {name: 100 * found[name] / draws for name in ("pass", "fail", "cannot tell", "uncorrected")}
+
+
+def _template(pairs: int) -> ScoreTable:
+    measure: Measure = MEASURES["aul"]
+    scores = {"more": 1.0, "less": 0.0}
+    rows = [Row("aul", "drawn", f"{i:05}", {}, scores, "more") for i in range(pairs)]  # type: ignore[arg-type]
+    return ScoreTable.of(measure, rows, data="drawn")
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Print a table of rates."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[30, 360, 1508])
+    parser.add_argument("--verdicts", type=int, nargs="+", default=[1, 10])
+    parser.add_argument("--worsening", type=float, nargs="+", default=[0, 5, 10])
+    given = parser.parse_args(words)
+    rows = []
+    for pairs in given.pairs:
+        for verdicts in given.verdicts:
+            for runs in RELATED:
+                for worsening in given.worsening:
+                    found = rates(Scenario(pairs, verdicts, runs, worsening), given.draws)
+                    rows.append((pairs, verdicts, runs, float(worsening), *found.values()))
+    print(markdown(Table("", COLUMNS, tuple(rows), digits=1)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A population of small models with known doses of bias: `python -m tools.population`."""
