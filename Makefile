@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := check
-.PHONY: help demo check fast test slow published mutants fuzz torture sbom audit lint types format bench setup setup-dev
+.PHONY: help demo check fast test slow published mutants fuzz torture sbom audit lint types format bench docs setup setup-dev
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[dev,explore,scale,train,vectors,words]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,docs,explore,scale,train,vectors,words]"
 	touch $@ $(VENV)/.installed
 
 setup: $(VENV)/.installed
@@ -69,6 +69,9 @@ format: setup-dev    ## format the code and mend what ruff can
 	$(BIN)/ruff check --fix .
 
 check: lint types fast  ## lint, types and tier 1: `make` alone
+
+docs: setup-dev      ## the documentation site, in build/site; fails on a broken link
+	$(BIN)/python -m tools.site
 
 bench: setup-dev     ## speed and memory against the published scripts' loops, in one run
 	$(BIN)/python bench/speed.py
