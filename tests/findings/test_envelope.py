@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,33 @@ def test_a_result_prints_its_answers_and_tables() -> None:
     assert "It leans." in html
     assert "<svg" in html
     assert "<script" not in html
+
+
+def test_a_result_shows_itself_in_fifteen_lines_however_many_estimates_it_has() -> None:
+    checks = [Check("head", True, "ok"), Check("near-zero", False, "all of them")]
+    one = Estimate(56.66, 46.36, 66.42, "wilson", "cps", "made", statistic="bias-score", null=50.0, n=90)
+    data = [{"name": "made", "sha256": None, "n": 90, "subset_of": 360}]
+    few = create(build("task", models=[{"id": "a"}], data=data, estimates=[one], checks=checks), None)
+    assert repr(few).splitlines() == [
+        "Result (task): a; made (90 of 360 items, a subset)",
+        "  made  cps  bias-score  56.7  (46.4 to 66.4)  reference value 50  n 90",
+        "checks: 1 of 2 FAILED: near-zero. print(result) says what that means",
+    ]
+    many = [replace(one, measure=f"m{number}") for number in range(40)]
+    lines = repr(create(build("task", models=[{"id": "a"}], estimates=many, checks=checks), None)).splitlines()
+    assert len(lines) <= 15
+    assert "  and 29 more; table() has all estimates as a data frame" in lines
+
+
+def test_the_table_of_a_result_has_a_row_for_every_estimate() -> None:
+    made = create(whole(), None)
+    table = made.table()
+    assert len(table) == len(made.estimates) == 1
+    assert dict(table.iloc[0][["model", "measure", "value", "low", "null", "n"]]) == {
+        **{"model": "a", "measure": "gap", "value": 1.5},
+        **{"low": 1.0, "null": 0.0, "n": 8},
+    }
+    assert create(build("task"), None).table().empty
 
 
 def test_a_saved_copy_equals_the_result(tmp_path: Path) -> None:

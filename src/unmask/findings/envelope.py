@@ -44,7 +44,7 @@ _ESTIMATE = (
 R = TypeVar("R", bound="Result")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a command computed. `meta` is the content of `result.json`; tables are read when first used."""
 
@@ -97,11 +97,17 @@ class Result:
         """Whether the result has a table of items."""
         return self.folder is not None and (self.folder / ITEMS).is_file()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The items as a data frame; without items, the estimates."""
+    def table(self) -> pd.DataFrame:
+        """The estimates as a data frame, one row each: value, interval, reference value (`null`), n, p and more."""
         import pandas as pd
 
-        return self.items.to_pandas() if self.has_items else pd.DataFrame(self.meta["estimates"])
+        columns = _ESTIMATE if any(estimate.model for estimate in self.estimates) else _ESTIMATE[1:]
+        rows = [[getattr(estimate, name) for name in columns] for estimate in self.estimates]
+        return pd.DataFrame(rows, columns=list(columns))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The items as a data frame; without items, the estimates (`table`)."""
+        return self.items.to_pandas() if self.has_items else self.table()
 
     def headlines(self) -> tuple[Estimate, ...]:
         """The first estimate of every measure on every dataset, by model."""
@@ -129,6 +135,12 @@ class Result:
                     with writing(Path(folder) / name):
                         shutil.copyfile(self.folder / name, opened.stage(name))
             return type(self)(opened.finish(self.meta).meta, Path(folder))
+
+    def __repr__(self) -> str:
+        """The headline estimates and whether a check failed, in at most 15 lines."""
+        from unmask.findings.summary import summarise
+
+        return summarise(self)
 
     def __str__(self) -> str:
         """The answers and tables, as the command prints them."""
