@@ -2,7 +2,7 @@
 
     import unmask
     result = unmask.audit("bert-base-uncased", data="crows-pairs", measures=["cps", "aul"])
-    result.estimates, result.checks, result.items, result.explain("crows-pairs/0017", "cps")
+    result.table(), result.checks, result.items, result.explain("crows-pairs/0017", "cps")
     unmask.compare(result, unmask.load("other-run"))
 
 There is one function for every command, with the same names and defaults, and all return a `Result`, which

@@ -10,7 +10,7 @@ from unmask.data import SOURCES, facts
 from unmask.diagnose import DIAGNOSES
 from unmask.measures import MEASURES
 from unmask.mitigate import METHODS
-from unmask.report.citations import source as cite
+from unmask.report.citations import source
 from unmask.studies import STUDIES
 from unmask.tasks import TASKS
 from unmask.vectors import VECTOR_MEASURES
@@ -126,6 +126,12 @@ def _card(card: Any) -> str:
     if card.citation:
         text += f"\n## Citation\n\n```bibtex\n{card.citation.strip()}\n```\n"
     return text + f"\n`unmask data show {card.name}` prints this card. [All data](../data.md), [formats](../../data.md).\n"
+
+
+def cite(key: str) -> str:
+    """Authors and year of a reference, without its title."""
+    authors, found, _ = source(key).partition("). ")
+    return authors + ")" if found else authors
 
 
 def _link(name: str, pages: str) -> str:
