@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.fences import blocks, missing, run_page
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"

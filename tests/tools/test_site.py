@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tools.site import catalogue, links, llms, pages, reference
+
 from unmask.data import SOURCES
 from unmask.diagnose import DIAGNOSES
 from unmask.measures import MEASURES

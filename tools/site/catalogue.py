@@ -104,7 +104,14 @@ def _data(folder: Path) -> Table:
         (folder / f"{name}.md").write_text(_card(card), encoding="utf-8")
         where = "in the package" if not card.files[0].url else "`unmask data get`"
         rows.append(
-            (f"[`{name}`](data/{name}.md)", card.title, f"{card.size:,}", ", ".join(card.languages), card.licence, where)
+            (
+                f"[`{name}`](data/{name}.md)",
+                card.title,
+                f"{card.size:,}",
+                ", ".join(card.languages),
+                card.licence,
+                where,
+            )
         )
     return ("data", "title", "items", "languages", "licence", "where"), rows
 
@@ -125,7 +132,9 @@ def _card(card: Any) -> str:
         text += "\n## Measured\n\n" + table(("what", "value", "command", "date"), measured)
     if card.citation:
         text += f"\n## Citation\n\n```bibtex\n{card.citation.strip()}\n```\n"
-    return text + f"\n`unmask data show {card.name}` prints this card. [All data](../data.md), [formats](../../data.md).\n"
+    return (
+        text + f"\n`unmask data show {card.name}` prints this card. [All data](../data.md), [formats](../../data.md).\n"
+    )
 
 
 def cite(key: str) -> str:
@@ -163,5 +172,3 @@ def _codes(names: Iterable[str]) -> str:
 
 def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:g}"
-
-

@@ -4,7 +4,7 @@ import re
 from importlib.metadata import version as installed
 from typing import Any
 
-project, author, copyright = "unmask", "The unmask developers", "The unmask developers"  # noqa: A001
+project, author, copyright = "unmask", "The unmask developers", "The unmask developers"
 version = release = installed("unmask")
 extensions = [
     "myst_nb",
