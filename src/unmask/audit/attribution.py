@@ -22,6 +22,7 @@ from unmask.findings.envelope import Result
 from unmask.findings.tables import SIDES, select_items
 
 CLOSE = 1e-3  # relative tolerance: contributions add up to the difference but for rounding
+NO_SUM = "(contributions do not add up: these scores are not sums of log-probabilities)"
 Rows = Sequence[Mapping[str, Any]]
 Array = NDArray[Any]
 
@@ -82,10 +83,32 @@ class Explanation:
         ranked = sorted(self.blocks.items(), key=lambda block: -abs(block[1]))
         return [(self._name(block), total, block in changed) for block, total in ranked]
 
+    def text(self, top: int = 5) -> str:
+        """Who wins by how much, the sentences with the changed words in brackets, and the `top` contributions."""
+        winner = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}.get(self.outcome)
+        won = f"{winner} wins by {abs(self.difference):.4f}" if winner else "not scored"
+        lines = [
+            f"{self.item}  {self.measure}: {won}",
+            f"  more: {_mark_changed(self.more) or self.text_more}",
+            f"  less: {_mark_changed(self.less) or self.text_less}",
+        ]
+        for words, contribution, changed in self.deciding()[:top]:
+            lines.append(f"    {contribution:+9.4f}  {words}  ({'changed' if changed else 'shared'} word)")
+        return "\n".join(lines if self.adds_up else [*lines, f"    {NO_SUM}"])
+
+    def __str__(self) -> str:
+        """The text with five contributions."""
+        return self.text()
+
     def _name(self, block: int) -> str:
         """The tokens of a block: a shared one once, changed ones as `she / he`."""
         more, less = (" ".join(part.token for part in side if part.block == block) for side in (self.more, self.less))
         return more if more == less else f"{more or '–'} / {less or '–'}"
+
+
+def _mark_changed(tokens: Sequence[TokenPart]) -> str:
+    """The tokens of a sentence, changed ones in brackets."""
+    return " ".join(f"[{token.token}]" if token.in_span else token.token for token in tokens)
 
 
 def largest_differences(scored: pa.Table, count: int) -> Rows:
