@@ -40,7 +40,7 @@ def test_a_notebook_shows_the_same_tables(tmp_path: Path) -> None:
     result = audited(tmp_path, "nine-axes")
     html = result._repr_html_()
     assert html == fragment(result.findings)
-    assert "Nine axes of stereotype (4 of 360 items, a subset)</summary>" in html
+    assert "Nine axes of stereotype (4 of 360 items, a subset)</h2>" in html
     assert html.count("<tr>") == 1 + len(result.headlines())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -78,14 +79,23 @@ def adapt_links(text: str, page: Path, root: Path) -> str:
 
 def title_of(path: Path) -> str:
     """The first heading of a page."""
-    match = re.search(r"^# (.+?)\s*$", path.read_text(encoding="utf-8").replace('\\n"', "\n"), re.MULTILINE)
-    return match[1].strip() if match else path.stem
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    match = re.search(r"^# (.+?)\s*$", text, re.MULTILINE)
+    return match[1] if match else path.stem
 
 
 def _copy(path: Path, target: Path, root: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".md":
         target.write_text(adapt_links(path.read_text(encoding="utf-8"), path, root), encoding="utf-8")
+    elif path.suffix == ".ipynb":
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = adapt_links("".join(cell["source"]), path, root)
+        target.write_text(json.dumps(notebook, ensure_ascii=False), encoding="utf-8")
     else:
         shutil.copyfile(path, target)
 
