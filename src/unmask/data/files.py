@@ -70,7 +70,7 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
 
 
 def availability(card: Card) -> str:
-    """Where the files of a dataset are: in the package, on this machine (whatever their content), or how to get them."""
+    """Where the files of a dataset are: in the package, on this machine (unchecked), or how to get them."""
     if not any(file.url for file in card.files) and not card.manual:
         return "built in"
     folders = _given_dirs(None) if card.manual else data_dirs(None)
