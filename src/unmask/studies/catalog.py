@@ -56,8 +56,8 @@ DEBIASING = Study(
     conclude=debiasing_tables.conclude,
     parts={
         "Table 1": ("counts",),
-        "Table 2": ("before", "after", "fine-tuned", "search"),
-        "Figure 1": ("before", "fine-tuned", "search"),
+        "Table 2": ("before", "after", "fine-tuned", "search", "zero-shot"),
+        "Figure 1": ("before", "fine-tuned", "search", "zero-shot"),
         "Figure 2": ("fine-tuned",),
     },
     settings={

@@ -14,7 +14,8 @@ from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Table
 from unmask.studies.spec import PaperComparison
 
-Columns = Mapping[str, str | Callable[[Estimate], Cell]]  # by header: an attribute of the estimate, or how
+VALUE = ""  # a column of the estimate with its interval
+Columns = Mapping[str, str | Callable[[Estimate], Cell]]  # by header: an attribute of the estimate, VALUE, or how
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +111,25 @@ def comparison_table(
         theirs |= {"difference": lambda each: each.difference, "in interval": lambda each: each.in_interval}
     theirs |= {"why not compared": lambda each: each.reason or None} if reasons else {}
     rows = tuple(
-        (
-            *(getattr(each.estimate, how) if isinstance(how, str) else how(each.estimate) for how in columns.values()),
-            *(show(each) for show in theirs.values()),
-        )
+        (*(_cell(each.estimate, how) for how in columns.values()), *(show(each) for show in theirs.values()))
         for each in comparisons
     )
     return Table(title, (*columns, *theirs), rows, note, digits)
+
+
+def _cell(estimate: Estimate, how: str | Callable[[Estimate], Cell]) -> Cell:
+    """What a column shows of an estimate."""
+    if not isinstance(how, str):
+        return how(estimate)
+    return estimate if how == VALUE else getattr(estimate, how)
 
 
 def compared_with_paper(comparisons: Sequence[PaperComparison], digits: int = 2) -> list[Table]:
     """A table of the numbers that the paper prints too, if there are any."""
     found = [each for each in comparisons if each.published is not None]
     labels = ("model", "data", "measure", "group", "statistic")
-    columns: Columns = {**{label: label for label in labels}, "ours": itself, "n": "n"}
+    columns: Columns = {**{label: label for label in labels}, "ours": VALUE, "n": "n"}
     return [comparison_table("Compared with the paper", columns, found, digits=digits)] if found else []
-
-
-def itself(estimate: Estimate) -> Cell:
-    """The estimate as a cell: its value with the interval."""
-    return estimate
 
 
 def merge_findings(parts: Sequence[Finding]) -> Finding:

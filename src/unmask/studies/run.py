@@ -41,8 +41,8 @@ FILES = (
     "train",
     "dev",
     "data",
-)  # settings that name a file
-CHOICES = ("methods", "tasks")  # settings that are some of their defaults
+    "lists",
+)  # settings that name a file, or several
 MOST = {"draws": 1000, "reminders": 1000}  # of settings that steps are planned for one by one
 
 
@@ -98,7 +98,6 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         raise DataError(f"{study.name} has no setting {quote(unknown[0])}: give one of {', '.join(study.settings)}")
     if has_surrogates(dict(options.settings)):
         raise DataError(f"settings have {quote(options.settings)}, which is not UTF-8: give names and values in UTF-8")
-    _check_choices(study, options.settings)
     settings = _merge_settings(settings, options.settings)
     settings = _name_files(settings, places)
     if (counts := settings.get("counts")) and not find_text_file(runtime.place(counts), runtime.data_dir):
@@ -220,15 +219,6 @@ def _merge_settings(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -
     return merged
 
 
-def _check_choices(study: Study, given: Mapping[str, Any]) -> None:
-    """Refuse a method or task that the study does not have; those of `--reduced` are not all."""
-    for name in CHOICES:
-        known, chosen = study.settings.get(name, ()), given.get(name, ())
-        strange = [each for each in chosen if each not in known] if isinstance(chosen, list | tuple) else []
-        if strange:
-            raise DataError(f"{name} has {quote(strange[0])}, expected some of {', '.join(known)}")
-
-
 def _check_setting(name: str, value: Any, default: Any) -> None:
     """Refuse a value unlike its default; None stands for a number, or for one of the `FILES`."""
     if isinstance(default, list | tuple):
@@ -288,7 +278,11 @@ def _name(given: str, places: dict[str, str]) -> str:
 def _name_files(settings: Mapping[str, Any], places: dict[str, str]) -> dict[str, Any]:
     """The settings, those of tasks too, with names in the place of the paths of files."""
     named = {name: _name_files(value, places) for name, value in settings.items() if isinstance(value, Mapping)}
-    files = {name: _name(settings[name], places) for name in FILES if isinstance(settings.get(name), str)}
+    files: dict[str, Any] = {
+        name: _name(settings[name], places) for name in FILES if isinstance(settings.get(name), str)
+    }
+    if isinstance(lists := settings.get("lists"), list | tuple):
+        files["lists"] = [_name(each, places) if isinstance(each, str) else each for each in lists]
     return {**settings, **named, **files}
 
 

@@ -256,7 +256,7 @@ def _listed(words: Mapping[str, str]) -> str:
 def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     """Table 5."""
     labels = ("model", "data", "measure")
-    columns: collect.Columns = {**{name: name for name in labels}, "bias score": collect.itself}
+    columns: collect.Columns = {**{name: name for name in labels}, "bias score": collect.VALUE}
     columns = {**columns, **{name: name for name in ("n", "ties", "unscored")}}
     table = collect.comparison_table("Bias scores", columns, scores, "Wilson intervals.")
     inside = [each.in_interval for each in scores if each.in_interval is not None]

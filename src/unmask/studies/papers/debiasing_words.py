@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from unmask.findings import Finding
 from unmask.findings.envelope import Result
-from unmask.studies.collect import Columns, comparison_table, find_published, itself, paper_values, published_table
+from unmask.studies.collect import VALUE, Columns, comparison_table, find_published, paper_values, published_table
 from unmask.studies.papers.debiasing_versions import PUBLISHED_WORDS, group_part
 from unmask.studies.spec import PaperComparison
 
@@ -23,7 +23,9 @@ def word_ratios(
     for (task, kind), result in counts.items():
         estimate = replace(result.estimates[0], data=task, group=f"words={kind}")
         paper, reason = find_published("debiasing", "table-1", estimate, measure="ilps", group=task)
-        if kind != PUBLISHED_WORDS:
+        if task not in PAPER_TEXTS:
+            paper, reason = None, "not a task of the paper"
+        elif kind != PUBLISHED_WORDS:
             paper, reason = None, "other words than Zhao et al.'s"
         elif not as_many_texts(task, estimate.n):
             paper, reason = None, f"other training data: {estimate.n:,} texts, published {PAPER_TEXTS[task][0]:,}"
@@ -35,7 +37,7 @@ def word_ratios(
         "texts": "n",
         "feminine": lambda estimate: totals[estimate.data, estimate.group]["feminine"],
         "masculine": lambda estimate: totals[estimate.data, estimate.group]["masculine"],
-        "ILPS": itself,
+        "ILPS": VALUE,
     }
     note = "Interval over texts. Zhao et al.'s lists are counted as in the paper: words between white space."
     table = comparison_table("Words of either gender", columns, words, note)

@@ -71,7 +71,7 @@ def score_finding(scores: Sequence[PaperComparison], item: str, changes: ModelCh
         "data": "data",
         "measure": "measure",
         "score": lambda estimate: SCORES[estimate.statistic],
-        "ours": collect.itself,
+        "ours": collect.VALUE,
         "n": "n",
         "neutral": "ties",
     }
