@@ -25,7 +25,7 @@ from unmask.findings import Finding, Plot, Section, Table, Value, charts
 from unmask.findings.envelope import Result, build
 from unmask.findings.storage import with_unique_plots
 from unmask.studies import STUDIES, Runtime, StudyOptions, find
-from unmask.studies.collect import compare, comparison_table, itself, merge_findings, paper_values, published_value
+from unmask.studies.collect import VALUE, compare, comparison_table, merge_findings, paper_values, published_value
 from unmask.studies.durations import (
     CPU,
     LOAD_SECONDS,
@@ -41,7 +41,6 @@ from unmask.studies.papers.aul import _published
 from unmask.studies.run import plan_study
 from unmask.studies.spec import PACKAGE, PaperComparison, StepContext
 from unmask.studies.steps import audits, mitigations
-from unmask.studies.steps.prompts import select_prompts
 from unmask.studies.texts import select_corpus
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -77,7 +76,7 @@ def test_numbers_are_compared_with_published_ones() -> None:
         made(2.0, float("nan"), float("nan"), 2.5),
         made(4.0, 3.0, 5.0, None),
     ]
-    table = comparison_table("t", {"measure": "measure", "ours": itself, "n": "n"}, comparisons)
+    table = comparison_table("t", {"measure": "measure", "ours": VALUE, "n": "n"}, comparisons)
     assert table.columns == ("measure", "ours", "n", "published", "difference", "in interval")
     assert [row[3:] for row in table.rows] == [
         (2.5, -0.5, "yes"),
@@ -221,14 +220,6 @@ def test_studies_hold_out_the_documents_that_commands_hold_out(tmp_path: Path) -
     selected = select_corpus(str(file), {"limit": 50}, None)
     assert selected == load_corpus([file], limit=50)
     assert selected.held_out
-
-
-def test_prompts_are_limited_by_bias_type() -> None:
-    assert len(select_prompts(None)) == 100
-    assert len(select_prompts(30)) == 100
-    some = select_prompts(2)
-    assert len(some) == 8
-    assert {prompt.form for prompt in some} == {"completion", "question"}
 
 
 def test_missing_models_and_data_are_replaced_with_a_note(tmp_path: Path) -> None:

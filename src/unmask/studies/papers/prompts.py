@@ -39,16 +39,16 @@ NOBODY = "anonymous"  # annotator of judgements without a name
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
     """For every model: audits of the benchmark and of the completed prompts, and its answers to the prompts."""
-    limit, top = options.settings["prompts"], options.settings["top"]
+    of_type = options.settings["prompts"]
+    limit = of_type and of_type * len(TYPES)
     own = options.data[1] if len(options.data) > 1 else OWN_PAIRS
     _judgements(options)  # a mistake in the file ends the study before it begins
     steps: dict[Role, Step] = {}
     for model in options.models:
         common = {**options.scoring, "model": model, "shard": options.shard}
         steps["benchmark", model] = audits.step(model, options.data[0], MEASURES, **common)
-        of_types = limit and limit * len(TYPES)
-        steps["pairs", model] = audits.step(model, own, MEASURES, **{**common, "limit": of_types})
-        asked = {"limit": limit, "top": top, "dtype": options.dtype}
+        steps["pairs", model] = audits.step(model, own, MEASURES, **{**common, "limit": limit})
+        asked = {"limit": limit, "seed": options.seed, "top": options.settings["top"], "dtype": options.dtype}
         kind, name = "unmask.studies.steps.prompts:ASKED", f"ask {model} the prompts"
         steps["answers", model] = Step.of(name, kind, asked, model=model, data="prompts")
     return steps
