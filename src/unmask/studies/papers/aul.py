@@ -195,7 +195,7 @@ def _compare(outputs: Outputs, name: str, item: str, limit: int | None) -> list[
     return [PaperComparison(item, estimate, *_published(estimate, limit)) for estimate in _estimates(outputs, name)]
 
 
-def _published(estimate: Estimate, limit: int | None) -> tuple[float | None, str]:
+def _published(estimate: Estimate, limit: int | None) -> collect.PublishedMatch:
     """The published number of an estimate of a diagnosis, or why there is none."""
     diagnosis, _, measure = estimate.measure.partition("/")
     statistic, group = estimate.statistic, "all"
@@ -274,7 +274,7 @@ def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     return Finding(answers if inside else (), tuple(tables))
 
 
-def _published_score(estimate: Estimate, limit: int | None) -> tuple[float | None, str]:
+def _published_score(estimate: Estimate, limit: int | None) -> collect.PublishedMatch:
     """The bias score of Table 5, or why there is none."""
     printed = [number for number in find(estimate.measure).published if number.where.endswith(TABLE_5)]
     return collect.match_published(printed, estimate, limit=limit)

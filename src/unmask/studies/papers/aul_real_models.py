@@ -64,7 +64,7 @@ def real_model_scores(answers: RealAnswers, seed: int) -> list[PaperComparison]:
             group = estimate.group.partition("=")[2] or "overall"
             ours = replace(estimate, model=model)
             size = collect.published_value("aul", f"{ITEM}-items", group=group)
-            published, reason = collect.find_published("aul", ITEM, ours, measure=MEASURE, group=group)
+            published, reason, _ = collect.find_published("aul", ITEM, ours, measure=MEASURE, group=group)
             if published is not None and size != ours.n:
                 published, reason = None, f"{ours.n:,} of {size:,.0f} items have sentence ids"
             found.append(PaperComparison("real-models", ours, published, reason))

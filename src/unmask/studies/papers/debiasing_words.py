@@ -22,7 +22,7 @@ def word_ratios(
     words, totals = [], {}
     for (task, kind), result in counts.items():
         estimate = replace(result.estimates[0], data=task, group=f"words={kind}")
-        paper, reason = find_published("debiasing", "table-1", estimate, measure="ilps", group=task)
+        paper, reason, _ = find_published("debiasing", "table-1", estimate, measure="ilps", group=task)
         if task not in PAPER_TEXTS:
             paper, reason = None, "not a task of the paper"
         elif kind != PUBLISHED_WORDS:

@@ -119,7 +119,8 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             score_finding(scores[OWN], OWN, model_changes(own, options.seed)),
             "The paper's 100 prompts are not public and ours differ, so no number is compared. Its text gives BERT and "
             "ALBERT the scores of RoBERTa in its Table IV, and RoBERTa theirs; the table is shown. Its scores fit 99 "
-            "pairs with 14 anti-stereo ones, none won, which it leaves out; ours have 40 such pairs of 100.",
+            "pairs with 14 anti-stereo ones, none won, which it leaves out, and it reports no neutral pairs; ours have "
+            "40 anti-stereo pairs of 100.",
         ),
         Section(
             "table-5",
