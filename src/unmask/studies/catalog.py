@@ -154,7 +154,7 @@ PARAPHRASE = Study(
         **{f"Figure {number}": ("diagnose",) for number in range(2, 5)},
         "real models' item scores": ("scores",),
     },
-    settings={"measures": ("cps-exact",), "band": 0.25},
+    settings={"measures": ("cps-exact",), "band": 0.25, "rewordings": None},
     reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
 )
 

@@ -15,6 +15,7 @@ from unmask.findings import Cell, Finding, Table
 from unmask.studies.spec import PaperComparison
 
 SIGNIFICANCE = "marked in the paper"  # the column of its daggers
+COUNT = 1000  # a whole number from here on is a count
 VALUE = ""  # a column of the estimate with its interval
 Columns = Mapping[str, str | Callable[[Estimate], Cell]]  # by header: an attribute of the estimate, VALUE, or how
 
@@ -109,12 +110,17 @@ def published_table(title: str, columns: Mapping[str, str], values: Iterable[Any
     rows = tuple(
         (
             *(getattr(each, attribute) for attribute in columns.values()),
-            float(each.value),
+            _number(float(each.value)),
             *(getattr(each, attribute) or None for attribute in marks.values()),
         )
         for each in cells
     )
     return Table(title, (*columns, "published", *marks), rows)
+
+
+def _number(value: float) -> float | int:
+    """A large count without decimals."""
+    return int(value) if value.is_integer() and abs(value) >= COUNT else value
 
 
 def comparison_table(

@@ -35,6 +35,7 @@ from unmask.studies.texts import find_text_file
 FILES = (
     "corpus",
     "counts",
+    "rewordings",
     "thesis_sentences",
     "thesis_templates",
     "toxic",
@@ -43,6 +44,7 @@ FILES = (
     "data",
     "lists",
 )  # settings that name a file, or several
+OF_USER = {"counts": "words and their counts", "rewordings": "items, phrases and paraphrases"}  # looked for first
 MOST = {"draws": 1000, "reminders": 1000}  # of settings that steps are planned for one by one
 
 
@@ -100,8 +102,9 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         raise DataError(f"settings have {quote(options.settings)}, which is not UTF-8: give names and values in UTF-8")
     settings = _merge_settings(settings, options.settings)
     settings = _name_files(settings, places)
-    if (counts := settings.get("counts")) and not find_text_file(runtime.place(counts), runtime.data_dir):
-        raise DataError(f"counts: {counts} is not on this machine: give a file of words and their counts")
+    for name, expected in OF_USER.items():
+        if (file := settings.get(name)) and not find_text_file(runtime.place(file), runtime.data_dir):
+            raise DataError(f"{name}: {file} is not on this machine: give a file of {expected}")
     if options.seeds > 1 and not study.repeats:
         raise DataError(f"{study.name} trains every cell once: leave out --seeds, and give another --seed instead")
     if options.judgements is not None and not study.judged:

@@ -155,8 +155,14 @@ def _results(outputs: Outputs, name: str) -> Iterator[tuple[str, Result]]:
 
 
 def _merged(outputs: Outputs, name: str) -> Finding:
-    """The findings of a diagnosis of all models and datasets as one."""
-    return collect.merge_findings([result.findings[0].finding for _, result in _results(outputs, name)])
+    """The findings of a diagnosis of all models and datasets as one; plots are titled by what they show."""
+    parts = []
+    for model, result in _results(outputs, name):
+        finding, data = result.findings[0].finding, result.meta["data"]
+        where = f"{model}, {data[0]['name']}" if data else model
+        plots = tuple(replace(plot, title=f"{plot.title}: {where}") for plot in finding.plots)
+        parts.append(replace(finding, plots=plots))
+    return collect.merge_findings(parts)
 
 
 def _claims(outputs: Outputs, answers: RealAnswers | None, options: StudyOptions) -> Section:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
 from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import answer, tables
@@ -34,28 +35,32 @@ from unmask.studies.papers.paraphrase_examples import (
 )
 from unmask.studies.papers.paraphrase_real_models import real_models_section, real_verdicts
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, StudyOptions
-from unmask.studies.steps import diagnoses, scores
+from unmask.studies.steps import diagnoses, scores, wordings
 
 NOT_AUTHORS = "other data than the authors' 383 pairs"
 
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
-    """For every model: score every original and paraphrase, and the paper's examples if CrowS-Pairs is there."""
+    """For every model: score every original and paraphrase, and the paper's examples if CrowS-Pairs is there.
+
+    With a file of rewordings the originals are those of CrowS-Pairs that it names.
+    """
     data, settings = options.data[0], {"paraphrase": {"measures": options.settings["measures"]}}
+    file = options.settings["rewordings"]
+    if file and SOURCE not in options.data:
+        raise DataError(f"rewordings are of {SOURCE}, which is not among the data: unmask data get {SOURCE}")
     steps: dict[Role, Step] = {}
     for model in options.models:
-        step = diagnoses.step(model, data, settings, model=model, **options.scoring)
-        steps["diagnose", model] = replace(step, name=f"wordings of {data} under {model}")
+        common = {"measures": list(options.settings["measures"]), "seed": options.seed, "dtype": options.dtype}
+        common |= {"model": model, "shown": model}
+        if file:
+            steps["diagnose", model] = wordings.step(f"rewordings under {model}", SOURCE, {}, file, **common)
+        else:
+            step = diagnoses.step(model, data, settings, model=model, **options.scoring)
+            steps["diagnose", model] = replace(step, name=f"wordings of {data} under {model}")
         if SOURCE in options.data[1:]:
-            asked = {
-                "examples": {item: list(phrases) for item, phrases in EXAMPLES.items()},
-                "measures": list(options.settings["measures"]),
-                "seed": options.seed,
-                "dtype": options.dtype,
-                "shown": model,
-            }
-            name, kind = f"the paper's examples under {model}", "unmask.studies.steps.wordings:EXAMPLES"
-            steps["examples", model] = Step.of(name, kind, asked, model=model, data=SOURCE)
+            name = f"the paper's examples under {model}"
+            steps["examples", model] = wordings.step(name, SOURCE, EXAMPLES, None, **common)
     if GEST_SCORES in options.data[1:]:
         steps["scores",] = scores.step(GEST_SCORES)
     return steps
@@ -86,38 +91,38 @@ class Wordings:
 
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """The claims, tables and figures, with all models side by side."""
-    wordings = _wordings(outputs, options)
-    if not wordings.main:
-        nothing = Finding((), (), (), wordings.notes)
+    scored = _wordings(outputs, options)
+    if not scored.main:
+        nothing = Finding((), (), (), scored.notes)
         return Conclusion([Section("figure-2", "Figure 2: originals in agreement", "", nothing)])
-    overall, by_type = (_comparisons(wordings.main, item) for item in ("figure-2", "figure-3"))
+    overall, by_type = (_comparisons(scored.main, item) for item in ("figure-2", "figure-3"))
     repeated = [
-        *repeated_example(wordings.main, wordings.sentences),
-        *repeated_example(wordings.examples, wordings.example_sentences),
+        *repeated_example(scored.main, scored.sentences),
+        *repeated_example(scored.examples, scored.example_sentences),
     ]
     published = scores.load_scores(outputs["scores",]) if ("scores",) in outputs else None
     real = real_verdicts(published, options.seed) if published else []
-    tests = claim_tests(wordings.main, wordings.settings.band, options.seed)
+    tests = claim_tests(scored.main, scored.settings.band, options.seed)
     sections = [
         claims_section([*tests, *(test for each in real for test in wording_claims(each))]),
         Section(
             "figure-1",
             "Figure 1: an example",
-            "One sentence of CrowS-Pairs in four wordings.",
-            example_finding(FIGURE_1, *wordings.own_examples),
+            "One sentence of CrowS-Pairs in four scored.",
+            example_finding(FIGURE_1, *scored.own_examples),
             "The paper's figure adds a pronoun that the pair of the published file does not have.",
         ),
         Section(
             "table-1",
             "Table 1: the pairs",
             "Pairs per bias type, originals and paraphrases together.",
-            Finding((), _sizes(next(iter(wordings.families.values())))),
+            Finding((), _sizes(next(iter(scored.families.values())))),
             "The authors' paraphrases are not public: ours are of other originals, so the counts differ.",
         ),
-        _agreement_section(wordings, overall, options.seed),
-        _type_section(wordings, by_type),
-        _size_section(wordings),
-        _example_section(wordings, repeated),
+        _agreement_section(scored, overall, options.seed),
+        _type_section(scored, by_type),
+        _size_section(scored),
+        _example_section(scored, repeated),
         *([real_models_section(real)] if real else []),
     ]
     return Conclusion(sections, [*overall, *by_type, *repeated])
@@ -136,26 +141,26 @@ def _wordings(outputs: Outputs, options: StudyOptions) -> Wordings:
     return Wordings(every, main, _sentences(results), shown, _sentences(examples), notes, settings)
 
 
-def _agreement_section(wordings: Wordings, overall: Sequence[PaperComparison], seed: int) -> Section:
-    main = wordings.main
+def _agreement_section(scored: Wordings, overall: Sequence[PaperComparison], seed: int) -> Section:
+    main = scored.main
     printed = compared_with_paper(overall, 1) or [_printed(ALL)]
     return Section(
         "figure-2",
         "Figure 2: originals in agreement",
         "For how many originals do all wordings have the same sign?",
         Finding(
-            tuple(answer(verdicts, wordings.settings) for verdicts in main),
+            tuple(answer(verdicts, scored.settings) for verdicts in main),
             (tables.agreement_table(main), bias_table(main, seed), *printed),
-            (_agreement_plot(wordings.families),),
-            wordings.notes,
+            (_agreement_plot(scored.families),),
+            scored.notes,
         ),
         "Reasons for differences: other paraphrases of other originals; chance agreement depends on how "
         "many paraphrases an original has.",
     )
 
 
-def _type_section(wordings: Wordings, by_type: Sequence[PaperComparison]) -> Section:
-    types = tables.type_table(wordings.main)
+def _type_section(scored: Wordings, by_type: Sequence[PaperComparison]) -> Section:
+    types = tables.type_table(scored.main)
     return Section(
         "figure-3",
         "Figure 3: agreement by bias type",
@@ -163,16 +168,16 @@ def _type_section(wordings: Wordings, by_type: Sequence[PaperComparison]) -> Sec
         Finding(
             (),
             (*([types] if types.rows else []), *(compared_with_paper(by_type, 1) or [_printed("")])),
-            tables.type_plots(wordings.main),
+            tables.type_plots(scored.main),
             () if types.rows else ("The pairs have no bias types.",),
         ),
         "With few originals per type, read the intervals before any difference.",
     )
 
 
-def _size_section(wordings: Wordings) -> Section:
-    main, settings = wordings.main, wordings.settings
-    sizes = (tables.band_table(wordings.every, settings), tables.size_table(main, settings), tables.opposed_table(main))
+def _size_section(scored: Wordings) -> Section:
+    main, settings = scored.main, scored.settings
+    sizes = (tables.band_table(scored.every, settings), tables.size_table(main, settings), tables.opposed_table(main))
     return Section(
         "figure-4",
         "Figure 4: how large the differences are",
@@ -181,16 +186,16 @@ def _size_section(wordings: Wordings) -> Section:
     )
 
 
-def _example_section(wordings: Wordings, repeated: Sequence[PaperComparison]) -> Section:
-    families, sentences = wordings.families, wordings.sentences
-    shown = papers_example((families, sentences), wordings.own_examples)
+def _example_section(scored: Wordings, repeated: Sequence[PaperComparison]) -> Section:
+    families, sentences = scored.families, scored.sentences
+    shown = papers_example((families, sentences), scored.own_examples)
     return Section(
         "table-2",
         "Table 2: one example in several wordings",
         "The difference of one original and its paraphrases under every model.",
         table_2_finding(shown, most_opposed(families, sentences), repeated),
         f"The paper's example is {TABLE_2} with one word exchanged: it is scored if CrowS-Pairs is on this "
-        "machine, or if --data is a file with its wordings.",
+        "machine, or if --data is a file with its scored.",
     )
 
 
