@@ -19,7 +19,10 @@ from unmask import data as datasets
 from unmask.audit.result import load
 from unmask.core.errors import DataError
 from unmask.core.options import Opening
+from unmask.data.examples import Example
 from unmask.findings import Value
+from unmask.findings.envelope import build
+from unmask.findings.folder import create
 from unmask.models.loading import new_classifier
 from unmask.studies import Runtime, StudyOptions, find
 from unmask.studies.catalog import WORD_LISTS
@@ -34,6 +37,7 @@ from unmask.studies.papers.debiasing_versions import (
     ORIGINAL,
     PUBLISHED_WORDS,
     SIZES,
+    TUNED,
     ZERO_SHOT,
     ModelVersion,
     TaskRun,
@@ -41,7 +45,7 @@ from unmask.studies.papers.debiasing_versions import (
     deviation,
     over_trainings,
 )
-from unmask.studies.papers.debiasing_words import word_ratios
+from unmask.studies.papers.debiasing_words import label_table, word_ratios
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import Step, StepContext
 from unmask.studies.steps import finetuning
@@ -50,6 +54,7 @@ from unmask.studies.steps.mitigations import run_mitigation
 from unmask.studies.steps.words import write_word_pairs
 from unmask.studies.texts import select_corpus
 from unmask.tasks import find as find_task
+from unmask.tasks.label_bias import label_bias
 
 STUDY = find("debiasing")
 
@@ -454,6 +459,21 @@ def test_further_tasks_have_no_published_number_and_a_question_of_their_own() ->
     words, _ = word_ratios({("sentiment", PUBLISHED_WORDS): _Counted(9)}, {})  # type: ignore[dict-item]
     assert words[0].reason == "not a task of the paper"
     assert FURTHER in [table.title for table in claims(versions, [], ["DO"]).finding.tables]
+
+
+def test_labels_of_training_data_are_shown_once_for_every_task(tmp_path: Path) -> None:
+    """They are of the task, not of the version that was trained on it."""
+    examples = [Example("She sleeps.", None, "a"), Example("He sleeps.", None, "b"), Example("They sleep.", None, "b")]
+    labels = label_bias(examples, ("a", "b"))
+    for name in ("one", "two"):
+        create(build("task", details={"labels": labels}), tmp_path / name)
+    outputs = {(TUNED, model, ORIGINAL, "0", "NLI-bias"): tmp_path / model for model in ("one", "two")}
+    (table,) = label_table(outputs)
+    rows = {row[1]: row for row in table.rows}
+    assert len(table.rows) == 2
+    assert (rows["a"][2], rows["a"][3], rows["a"][4].value) == (100.0, 0.0, 100.0)  # type: ignore[union-attr]
+    assert rows["a"][5] == 1.0
+    assert label_table({}) == []
 
 
 def test_templates_of_sts_bias_can_be_the_published_ones(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from unmask.studies.papers.debiasing_claims import claims, size_changes
 from unmask.studies.papers.debiasing_rank_table import compare_tau, rank_finding
 from unmask.studies.papers.debiasing_ranks import rank_cells
 from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, deviation, load_version, over_trainings
-from unmask.studies.papers.debiasing_words import word_ratios
+from unmask.studies.papers.debiasing_words import label_table, word_ratios
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
 from unmask.studies.steps.finetuning import COUNTS
 
@@ -53,7 +53,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "table-1",
             "Table 1: gendered words in the tasks' training data",
             "ILPS is ln of feminine over masculine words: below 0, masculine words are more frequent.",
-            word_finding,
+            replace(word_finding, tables=(*word_finding.tables, *label_table(outputs))),
             "A published number stands only beside the same words counted in as many training texts.",
         ),
         Section(

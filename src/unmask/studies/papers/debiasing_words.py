@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from unmask.findings import Finding
+from unmask.audit.result import load
+from unmask.core.estimate import Value
+from unmask.findings import Cell, Finding, Table
 from unmask.findings.envelope import Result
+from unmask.findings.storage import load_value
 from unmask.studies.collect import VALUE, Columns, comparison_table, find_published, paper_values, published_table
-from unmask.studies.papers.debiasing_versions import PUBLISHED_WORDS, group_part
-from unmask.studies.spec import PaperComparison
+from unmask.studies.papers.debiasing_versions import PUBLISHED_WORDS, TUNED, group_part
+from unmask.studies.spec import Outputs, PaperComparison
 
 PAPER_TEXTS = {"BiasBios": (251_000, 500), "STS-bias": (5_700, 50), "NLI-bias": (392_700, 50)}  # printed, ± rounding
 Counts = Mapping[tuple[str, str], Result]  # by task and word list
@@ -45,6 +49,35 @@ def word_ratios(
     theirs = published_table("As published", {"task": "group", "number": "measure"}, printed)
     answers = _order(words, changes)
     return words, Finding(tuple(answers), (table, theirs) if words else (theirs,))
+
+
+def label_table(outputs: Outputs) -> list[Table]:
+    """The labels of the tasks' training data by gender, which the paper names but does not measure; none if unknown."""
+    by_task: dict[str, Mapping[str, Any]] = {}
+    for role, folder in outputs.items():
+        if role[0] == TUNED and role[-1] not in by_task and (labels := load(folder).meta["details"].get("labels")):
+            by_task[role[-1]] = labels
+    rows: list[tuple[Cell, ...]] = [
+        (task, gap["label"], gap["female"], gap["male"], _gap_value(gap["gap"]), _corrected_p(gap))
+        for task, labels in by_task.items()
+        for gap in labels["gaps"]
+    ]
+    note = (
+        "Share of a label among the examples about women and among those about men, in percent; of similarities the "
+        "mean. Examples with words of both genders or of none are left out. p: Fisher's exact test, Holm over the "
+        "labels of a task; of a mean Mann–Whitney. A classifier can learn gender from labels where words are balanced."
+    )
+    columns = ("task", "label", "female", "male", "female − male", "p")
+    return [Table("Labels by gender", columns, tuple(rows), note)] if rows else []
+
+
+def _gap_value(gap: Mapping[str, Any]) -> Value:
+    """The difference with its interval."""
+    return load_value({name: gap[name] for name in ("value", "low", "high", "method")})
+
+
+def _corrected_p(gap: Mapping[str, Any]) -> float | None:
+    return gap["gap"].get("p") if gap["p_holm"] is None else gap["p_holm"]
 
 
 def as_many_texts(task: str, texts: int) -> bool:

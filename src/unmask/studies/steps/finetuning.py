@@ -68,8 +68,8 @@ def finetune(context: StepContext, on_observation: Callable[[TaskObservation], N
 
 def measure_zero_shot(context: StepContext) -> None:
     """Measure the bias of a language model in a task without fine-tuning."""
-    how = {"settings": _settings(context), "opening": context.opening, "offline": context.runtime.offline}
-    task(context.parameters["task"], context.model, out=context.folder, store=False, **how)
+    how: dict[str, Any] = {"opening": context.opening, "offline": context.runtime.offline, "store": False}
+    task(context.parameters["task"], context.model, out=context.folder, settings=_settings(context), **how)
 
 
 def count_gendered_words(context: StepContext) -> None:
@@ -111,7 +111,7 @@ def load_outcome(folder: Path) -> TaskOutcome:
     if not result.meta["details"]["fine_tuned"]:
         sides = [each for each in result.estimates if each.statistic in SIDES and each.group == headline.group]
         best = max(sides, key=lambda each: each.value)
-        score = Value(*(number / 100 for number in (best.value, best.low, best.high)), best.method)
+        score = Value(best.value / 100, best.low / 100, best.high / 100, best.method)
         return TaskOutcome((), headline, headline.n, score, 0.5)
     (fine_tuned,) = result.meta["details"]["fine_tuned"]
     points = tuple(
