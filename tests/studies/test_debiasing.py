@@ -484,3 +484,12 @@ def test_templates_of_sts_bias_can_be_the_published_ones(tmp_path: Path) -> None
     assert step.data == lists
     context = StepContext(step, tmp_path, {}, plan.runtime)
     assert finetuning._settings(context).lists == tuple(tmp_path / name for name in lists)
+
+
+def test_versions_that_guess_are_named() -> None:
+    """A gap of a model that only guesses says nothing about bias, and nobody taught it the task."""
+    guess = TaskOutcome((), Value(1.0), 9, Value(0.5, 0.4, 0.6), 0.5)
+    run = {"WinoBias": TaskRun(None, guess, {}), "STS-bias": TaskRun(None, guess, {})}
+    notes = tables._baseline_notes([ModelVersion("m", ORIGINAL, (Training({}, run),))])
+    assert notes[0].startswith("1 of 1 versions do not resolve the pronouns of WinoBias (not better than guessing)")
+    assert notes[1].startswith("1 of 1 versions have not learnt STS-bias")

@@ -12,7 +12,14 @@ from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.studies.papers.debiasing_claims import claims, size_changes
 from unmask.studies.papers.debiasing_rank_table import compare_tau, rank_finding
 from unmask.studies.papers.debiasing_ranks import rank_cells
-from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, deviation, load_version, over_trainings
+from unmask.studies.papers.debiasing_versions import (
+    ORIGINAL,
+    ZERO_SHOT,
+    ModelVersion,
+    deviation,
+    load_version,
+    over_trainings,
+)
 from unmask.studies.papers.debiasing_words import label_table, word_ratios
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
 from unmask.studies.steps.finetuning import COUNTS
@@ -146,7 +153,8 @@ def _score_table(versions: Sequence[ModelVersion]) -> Table:
     ]
     note = (
         "Intrinsic: bias score − 50. Extrinsic: the task's headline number after fine-tuning; of BiasBios the mean "
-        f"of signed gaps, and the mean of absolute ones. {OVER_TRAININGS}"
+        "of signed gaps, and the mean of absolute ones; of WinoBias and Winogender accuracy with − against the "
+        f"stereotype, in points, without fine-tuning. {OVER_TRAININGS}"
     )
     columns = ("model", "version", "measure", "score", "SD", "trainings", "n")
     return Table("Scores", columns, tuple(rows), note, digits=3)
@@ -195,9 +203,12 @@ def _baseline_notes(versions: Sequence[ModelVersion]) -> list[str]:
         failed = sum(not result.beats_baseline for result in results)
         if failed:
             what = "versions" if len(results) <= len(versions) else "trainings"
+            poor = f"do not resolve the pronouns of {task} (not better than guessing)"
+            if task not in ZERO_SHOT:
+                poor = f"have not learnt {task} (not better than a constant prediction)"
             notes.append(
-                f"{failed} of {len(results)} {what} have not learnt {task} (not better than a constant "
-                "prediction): their bias on it and comparisons with it are not interpretable."
+                f"{failed} of {len(results)} {what} {poor}: their bias on it and comparisons with it are not "
+                "interpretable."
             )
     return notes
 
