@@ -77,7 +77,8 @@ def _gap_value(gap: Mapping[str, Any]) -> Value:
 
 
 def _corrected_p(gap: Mapping[str, Any]) -> float | None:
-    return gap["gap"].get("p") if gap["p_holm"] is None else gap["p_holm"]
+    p: float | None = gap["gap"]["p"] if gap["p_holm"] is None else gap["p_holm"]
+    return p
 
 
 def as_many_texts(task: str, texts: int) -> bool:
