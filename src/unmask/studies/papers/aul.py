@@ -82,38 +82,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     real = real_model_scores(answers, options.seed) if answers else []
     sections = [
         _claims(outputs, answers, options),
-        Section(
-            "table-1",
-            "Table 1: token prediction accuracy",
-            "How often the tokens that a measure reads are the model's top prediction.",
-            _finding(outputs, "accuracy", accuracy),
-            "Reasons for differences: the published code counts AUL over all tokens including special ones, "
-            "and SSS over changed tokens where the paper describes whole candidates; both are shown.",
-        ),
-        Section(
-            "table-2",
-            "Table 2: word frequency",
-            "Are the words of advantaged groups more frequent?",
-            _words(outputs, options.limit),
-            "Reasons for differences: the paper counts Wikipedia and BookCorpus; counts of them, or of the text of "
-            "another model, are used if they are given as the setting `counts`. The list of ambiguous words is ours, "
-            "the authors' is not public.",
-        ),
-        Section(
-            "table-3",
-            "Table 3: advantaged and disadvantaged groups",
-            "Bias scores by direction, with everything masked and with nothing masked.",
-            _finding(outputs, "direction", direction),
-            "Reasons for differences: code for the All-Masked condition was never published; here every "
-            "content token is masked and the special ones are kept.",
-        ),
-        Section(
-            "table-4",
-            "Table 4: meaningful associations",
-            "Accuracy of unmasked tokens when the words of the sentence are shuffled.",
-            _finding(outputs, "meaning", meaning),
-            "Reasons for differences: neither the number of shuffles nor the seed is published.",
-        ),
+        *_diagnosis_sections(outputs, accuracy, meaning, direction, options.limit),
         Section(
             "table-5",
             "Table 5: bias scores",
@@ -135,6 +104,50 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     if answers:
         sections.append(real_models_section(answers, _run_tables(outputs), real, options.seed))
     return Conclusion(sections, (*table_5, *accuracy, *direction, *meaning, *real))
+
+
+def _diagnosis_sections(
+    outputs: Outputs,
+    accuracy: Sequence[PaperComparison],
+    meaning: Sequence[PaperComparison],
+    direction: Sequence[PaperComparison],
+    limit: int | None,
+) -> list[Section]:
+    """Tables 1 to 4."""
+    return [
+        Section(
+            "table-1",
+            "Table 1: token prediction accuracy",
+            "How often the tokens that a measure reads are the model's top prediction.",
+            _finding(outputs, "accuracy", accuracy),
+            "Reasons for differences: the published code counts AUL over all tokens including special ones, "
+            "and SSS over changed tokens where the paper describes whole candidates; both are shown.",
+        ),
+        Section(
+            "table-2",
+            "Table 2: word frequency",
+            "Are the words of advantaged groups more frequent?",
+            _words(outputs, limit),
+            "Reasons for differences: the paper counts Wikipedia and BookCorpus; counts of them, or of the text of "
+            "another model, are used if they are given as the setting `counts`. The list of ambiguous words is ours, "
+            "the authors' is not public.",
+        ),
+        Section(
+            "table-3",
+            "Table 3: advantaged and disadvantaged groups",
+            "Bias scores by direction, with everything masked and with nothing masked.",
+            _finding(outputs, "direction", direction),
+            "Reasons for differences: code for the All-Masked condition was never published; here every "
+            "content token is masked and the special ones are kept.",
+        ),
+        Section(
+            "table-4",
+            "Table 4: meaningful associations",
+            "Accuracy of unmasked tokens when the words of the sentence are shuffled.",
+            _finding(outputs, "meaning", meaning),
+            "Reasons for differences: neither the number of shuffles nor the seed is published.",
+        ),
+    ]
 
 
 def _run_tables(outputs: Outputs) -> dict[str, dict[str, ScoreTable]]:

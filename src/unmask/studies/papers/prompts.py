@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unmask import data as datasets
@@ -21,6 +22,7 @@ from unmask.studies.papers.prompts_hld import (
 )
 from unmask.studies.papers.prompts_tables import (
     TYPES,
+    Results,
     example_finding,
     rank_finding,
     score_comparisons,
@@ -89,6 +91,27 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     ]
     sections = [
         claims_section(tests, notes),
+        *_table_sections(benchmark, own, scores, options),
+        Section(
+            "hld",
+            "Human-level diagnosis",
+            "Share of prompts with a biased answer: by people where they judged, else by the rule for clear cases.",
+            hld_finding(answers, annotations, shares, taus, options.seed),
+            "The rule: of the likeliest words the likeliest listed one decides, so she against he after a nurse. "
+            "To judge the answers, fill in the columns judge and verdict (biased, not biased, undecided) of the CSV "
+            "file of the last table, and run the study again with --judgements FILE. The paper states that this "
+            "measure ranks bias types as Table V does, and prints no number for it.",
+        ),
+    ]
+    numbers = [PaperComparison("hld", estimate, None) for estimate in shares if estimate.group == "all"]
+    return Conclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])
+
+
+def _table_sections(
+    benchmark: Results, own: Results, scores: Mapping[str, Sequence[PaperComparison]], options: StudyOptions
+) -> list[Section]:
+    """Tables I to V."""
+    return [
         Section(
             "table-1",
             "Table I: the benchmark's pairs",
@@ -130,16 +153,4 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "The paper does not say on which data it ranks. Reasons for differences: the mean difference grows with "
             "sentence length, which differs between bias types.",
         ),
-        Section(
-            "hld",
-            "Human-level diagnosis",
-            "Share of prompts with a biased answer: by people where they judged, else by the rule for clear cases.",
-            hld_finding(answers, annotations, shares, taus, options.seed),
-            "The rule: of the likeliest words the likeliest listed one decides, so she against he after a nurse. "
-            "To judge the answers, fill in the columns judge and verdict (biased, not biased, undecided) of the CSV "
-            "file of the last table, and run the study again with --judgements FILE. The paper states that this "
-            "measure ranks bias types as Table V does, and prints no number for it.",
-        ),
     ]
-    numbers = [PaperComparison("hld", estimate, None) for estimate in shares if estimate.group == "all"]
-    return Conclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])
