@@ -173,7 +173,9 @@ def _merged(outputs: Outputs, name: str) -> Finding:
     for model, result in _results(outputs, name):
         finding, data = result.findings[0].finding, result.meta["data"]
         where = f"{model}, {data[0]['name']}" if data else model
-        plots = tuple(replace(plot, title=f"{plot.title}: {where}") for plot in finding.plots)
+        plots = tuple(
+            plot if model in plot.title else replace(plot, title=f"{plot.title}: {where}") for plot in finding.plots
+        )
         parts.append(replace(finding, plots=plots))
     return collect.merge_findings(parts)
 
