@@ -18,6 +18,7 @@ from unmask.studies.cache import RECORD, STEPS, STUDY, study_status
 from unmask.studies.durations import forecast, parts_table
 from unmask.studies.run import make_plan
 from unmask.studies.spec import Runtime, Step, StepContext
+from unmask.studies.steps.wordings import read_rewordings
 from unmask.studies.steps.words import PAIRS_FILE, WORDS_FILE, load_word_facts, write_word_pairs
 from unmask.studies.texts import select_corpus
 
@@ -44,7 +45,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "toxic": "toxic.csv",
         "train": {"epochs": 1.5, "batch": 4},
     },
-    "paraphrase": {"measures": ["cps-exact"], "band": 0.5},
+    "paraphrase": {"measures": ["cps-exact"], "band": 0.5, "rewordings": None},
     "prompts": {"prompts": 3, "top": 2},
 }
 BESIDE = {  # the files that settings name
@@ -146,6 +147,12 @@ BOUNDARIES = [
     ),
     Boundary("texts of a study", lambda: [{"t.csv": TABLE}, {"t.txt": b"0\tOne.\n1\tTwo.\n"}], read_texts, share=8),
     Boundary("word lists of a study", lambda: [LISTS], read_word_lists, share=8),
+    Boundary(
+        "rewordings",
+        lambda: [{"r.csv": b"item,phrase,paraphrase\ncrows-pairs/0003,left early,went home\nc/1,a,b\n"}],
+        lambda folder: str(read_rewordings(folder / "r.csv")).encode(),
+        share=16,
+    ),
     Boundary(
         "facts about words",
         lambda: [{WORDS_FILE: json.dumps({"nurse": {"seen": True, "split": False}}).encode()}],

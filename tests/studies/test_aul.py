@@ -10,7 +10,7 @@ import pytest
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Outcome, Row
-from unmask.findings import Finding, Section
+from unmask.findings import Finding, Plot, Section, charts
 from unmask.findings.envelope import build
 from unmask.findings.folder import create
 from unmask.measures import find
@@ -161,9 +161,9 @@ def test_a_published_score_stands_only_beside_the_same_model_and_all_of_the_same
     model: str, data: str, limit: int | None, printed: float | None, reason: str
 ) -> None:
     ours = Estimate.of(Value(52.0), measure="aul", statistic="bias-score", data=data, model=model, n=9)
-    assert aul._published_score(ours, limit) == (printed, reason)
+    assert aul._published_score(ours, limit)[:2] == (printed, reason)
     gap = Estimate.of(Value(4.0), measure="direction/aul", statistic="direction-gap", data=data, model=model, n=9)
-    assert aul._published(gap, limit) == (None if printed is None else 3.95, reason)
+    assert aul._published(gap, limit)[:2] == (None if printed is None else 3.95, reason)
 
 
 def test_pairs_of_low_agreement_are_listed_once_for_all_models(tmp_path: Path) -> None:
@@ -177,3 +177,15 @@ def test_pairs_of_low_agreement_are_listed_once_for_all_models(tmp_path: Path) -
         outputs["diagnose", model, "d"] = diagnosed(tmp_path / model, "human", findings=[section])
     (table,) = aul._agreement(outputs).tables
     assert table.rows == (("crows-pairs", "p/1"),)
+
+
+def test_plots_of_several_models_are_titled_by_what_they_show(tmp_path: Path) -> None:
+    """Six plots of one title differed by their legends only."""
+    outputs, chart = {}, charts.bars([charts.interval_row("m", Value(1.0, 0.5, 1.5), "s")], axis="x")
+    for model in ("one", "two"):
+        plots = (Plot("a", "Accuracy", "alt", chart), Plot("b", f"ROC of {model}", "alt", chart))
+        made = build("diagnosis", findings=[Section("accuracy", "", "", Finding((), (), plots))], data=[{"name": "d"}])
+        create(made, tmp_path / model / "accuracy")
+        outputs["diagnose", model, "d"] = tmp_path / model
+    titles = [plot.title for plot in aul._merged(outputs, "accuracy").plots]
+    assert titles == ["Accuracy: one, d", "ROC of one", "Accuracy: two, d", "ROC of two"]

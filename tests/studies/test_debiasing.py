@@ -19,26 +19,33 @@ from unmask import data as datasets
 from unmask.audit.result import load
 from unmask.core.errors import DataError
 from unmask.core.options import Opening
+from unmask.data.examples import Example
 from unmask.findings import Value
+from unmask.findings.envelope import build
+from unmask.findings.folder import create
 from unmask.models.loading import new_classifier
 from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies.catalog import WORD_LISTS
+from unmask.studies.papers import debiasing
 from unmask.studies.papers import debiasing_tables as tables
-from unmask.studies.papers.debiasing_claims import ALIKE, CLOSER, HIGHER, LOWER, claims
+from unmask.studies.papers.debiasing_claims import ALIKE, CLOSER, COMBINED, FURTHER, HIGHER, LOWER, claims
 from unmask.studies.papers.debiasing_rank_table import compare_tau
-from unmask.studies.papers.debiasing_ranks import rank_cells, resampled_taus, tau_changes
+from unmask.studies.papers.debiasing_ranks import method_sets, rank_cells, resampled_taus, tau_changes
 from unmask.studies.papers.debiasing_versions import (
     AFTER,
     BEFORE,
     ORIGINAL,
     PUBLISHED_WORDS,
     SIZES,
+    TUNED,
+    ZERO_SHOT,
     ModelVersion,
     TaskRun,
     Training,
     deviation,
     over_trainings,
 )
-from unmask.studies.papers.debiasing_words import word_ratios
+from unmask.studies.papers.debiasing_words import label_table, word_ratios
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import Step, StepContext
 from unmask.studies.steps import finetuning
@@ -46,6 +53,8 @@ from unmask.studies.steps.finetuning import COUNTS, TaskOutcome
 from unmask.studies.steps.mitigations import run_mitigation
 from unmask.studies.steps.words import write_word_pairs
 from unmask.studies.texts import select_corpus
+from unmask.tasks import find as find_task
+from unmask.tasks.label_bias import label_bias
 
 STUDY = find("debiasing")
 
@@ -113,7 +122,13 @@ def test_published_code_and_corrected_methods_stand_side_by_side(tmp_path: Path)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"methods": ["at-cod"]}, "methods has 'at-cod', expected some of AT, at-code, CDA, cda-kaneko, DO"),
+        ({"methods": ["at-cod"]}, "methods has 'at-cod', expected some of AT, at-code, CDA, cda-kaneko, DO, CDS"),
+        ({"methods": ["CDA+at-cod"]}, "methods has 'at-cod', expected some of AT"),
+        ({"methods": ["DO", "DO"]}, "methods has 'DO' twice: name each once"),
+        ({"tasks": ["winobias"]}, "tasks has 'winobias', expected some of BiasBios, STS-bias, NLI-bias, sentiment"),
+        ({"tasks": ["toxicity"]}, "toxicity needs texts with labels: give them with --set each.toxicity.train=FILE"),
+        ({"each": {"STS-bias": {"lists": ["one.txt"]}}}, "STS-bias.lists is .*, expected two files of words"),
+        ({"each": {"STS-bias": {"train": ["one.txt"]}}}, "STS-bias.train is .*, expected the name of a file"),
         ({"each": {"NLI": {"limit": 3}}}, "each has 'NLI', expected some of BiasBios, NLI-bias, STS-bias"),
         ({"each": {"NLI-bias": {"trian": "x"}}}, "NLI-bias has 'trian', expected some of"),
         ({"each": {"NLI-bias": 3}}, "NLI-bias is 3, expected settings of its own"),
@@ -165,10 +180,11 @@ def test_original_and_mitigated_versions_start_from_the_same_head(tmp_path: Path
     assert not torch.equal(weights[0][body], weights[1][body])
 
 
-def write_lists(folder: Path) -> None:
+def write_lists(folder: Path) -> tuple[str, ...]:
     (folder / "gn_glove").mkdir()
-    for name, words in (("female", "woman\nher\nher\n"), ("male", "man\nhis\nhim\n")):
-        (folder / f"gn_glove/{name}_word_file.txt").write_text(words)
+    for name, words in zip(WORD_LISTS, ("woman\nher\nher\n", "man\nhis\nhim\n"), strict=True):
+        (folder / name).write_text(words)
+    return WORD_LISTS
 
 
 def test_the_published_code_swaps_the_published_words(tmp_path: Path) -> None:
@@ -363,3 +379,117 @@ def test_published_word_counts_stand_beside_the_same_words_and_texts_only() -> N
     ]
     assert finding.answers[0].endswith("STS-bias 1, NLI-bias 2. This is the same order (the paper: the same)")
     assert ("STS-bias", "feminine", 1304.0) in finding.tables[1].rows
+
+
+def test_mitigations_are_combined_one_after_the_other(tmp_path: Path) -> None:
+    """Every method trains the checkpoint of the one before, which is that of the method alone."""
+    plan = planned(tmp_path, settings={"methods": ["CDA", "CDA+DO"], "tasks": ["STS-bias"], "search": False})
+    cda, both = steps(plan, "mitigate")
+    assert [step.parameters["method"] for step in (cda, both)] == ["cda", "dropout"]
+    assert (cda.models, both.models, both.inputs["model"]) == (("builtin",), (), cda)
+    audit = next(step for step in plan.steps if step.name.startswith("audit builtin CDA+DO on"))
+    assert audit.inputs["model"] == both
+
+
+def test_a_combination_is_ranked_with_all_methods_and_compared_with_its_parts() -> None:
+    assert method_sets(("AT", "CDA", "DO", "CDA+DO")) == {
+        "corrected": ("AT", "CDA", "DO"),
+        "chosen": ("AT", "CDA", "DO", "CDA+DO"),
+    }
+    assert list(method_sets(("AT", "CDA", "DO"))) == ["corrected"]
+    numbers = {}
+    for at in range(6):
+        for version, intrinsic in ((ORIGINAL, 9.0), ("CDA", 5.0), ("DO", -1.0), ("CDA+DO", -3.0 - 0.01 * at)):
+            numbers[f"m{at}", version] = [(intrinsic, 0.1, 0.1, 0.0)]
+    section = claims(made(numbers), [], ["CDA", "DO", "CDA+DO"])
+    table = next(table for table in section.finding.tables if table.title == COMBINED)
+    answers = {row["where"]: row for row in (dict(zip(table.columns, row, strict=True)) for row in table.rows)}
+    assert answers["CPS, CDA+DO against CDA"]["answer"] == "yes"
+    assert answers["CPS, CDA+DO against CDA"]["value"].value == pytest.approx(-2.0 + 0.025)
+    assert answers["CPS, CDA+DO against DO"]["answer"] == "no, the opposite"
+
+
+def test_tasks_without_fine_tuning_are_measured_once_and_ranked_before_it(tmp_path: Path) -> None:
+    """An original needs no second measurement with another seed: nothing about it is random."""
+    chosen = {"methods": ["DO"], "tasks": ["STS-bias", "WinoBias"], "search": False}
+    plan = planned(tmp_path, seeds=2, settings=chosen)
+    measured = steps(plan, "measure")
+    assert [step.name for step in measured] == [
+        *("measure builtin on WinoBias", "measure builtin DO on WinoBias", "measure builtin DO, seed 1, on WinoBias")
+    ]
+    assert not any("WinoBias" in step.name for step in (*steps(plan, "fine-tune"), *steps(plan, "count")))
+    run = TaskRun(None, outcome(3.0), {})
+    versions = [
+        ModelVersion(f"m{at}", ORIGINAL, (Training({"CPS": (Value(float(at)), 7)}, {"WinoBias": run}),))
+        for at in range(4)
+    ]
+    cells, notes = rank_cells(versions, ["DO"], 0)
+    assert ({cell.when for cell in cells}, notes) == ({BEFORE}, [])
+
+
+def test_the_tasks_called_zero_shot_have_no_training_data() -> None:
+    assert [name for name, task in debiasing.TASKS.items() if find_task(task).load_data is None] == list(ZERO_SHOT)
+
+
+def test_a_measured_task_has_its_gap_and_the_accuracy_of_the_better_side(tmp_path: Path) -> None:
+    (tmp_path / "winobias").symlink_to(zoo.MINIATURE / "winobias")
+    model = str(zoo.folder("bert-uncased"))
+    step = finetuning.step("MEASURED", "m", "winobias", {}, 0, model)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    finetuning.measure_zero_shot(StepContext(step, folder, {}, Runtime(tmp_path, offline=True, threads=1)))
+    found, estimates = finetuning.load_outcome(folder), load(folder).estimates
+    by_name = {each.statistic: each for each in reversed(estimates) if each.group == "all"}
+    assert found.bias.value == by_name["pro − anti accuracy, points"].value
+    sides = [by_name[f"accuracy, {side}, %"].value for side in ("pro", "anti")]
+    assert found.score.value == pytest.approx(max(sides) / 100)
+    assert (found.majority_share, found.points) == (0.5, ())
+
+
+def test_further_tasks_have_no_published_number_and_a_question_of_their_own() -> None:
+    options = StudyOptions(models=STUDY.models, data=STUDY.data, settings=STUDY.settings)
+    run = TaskRun(None, outcome(3.0), {})
+    versions = [
+        ModelVersion(f"m{at}", name, (Training({"CPS": (Value(float(at)), 7)}, {"WinoBias": run}),))
+        for at in range(4)
+        for name in (ORIGINAL, "DO")
+    ]
+    cell = rank_cells(versions, ["DO"], 0)[0][0]
+    assert compare_tau(cell, options, {}).reason == "not a task of the paper"
+    words, _ = word_ratios({("sentiment", PUBLISHED_WORDS): _Counted(9)}, {})  # type: ignore[dict-item]
+    assert words[0].reason == "not a task of the paper"
+    assert FURTHER in [table.title for table in claims(versions, [], ["DO"]).finding.tables]
+
+
+def test_labels_of_training_data_are_shown_once_for_every_task(tmp_path: Path) -> None:
+    """They are of the task, not of the version that was trained on it."""
+    examples = [Example("She sleeps.", None, "a"), Example("He sleeps.", None, "b"), Example("They sleep.", None, "b")]
+    labels = label_bias(examples, ("a", "b"))
+    for name in ("one", "two"):
+        create(build("task", details={"labels": labels}), tmp_path / name)
+    outputs = {(TUNED, model, ORIGINAL, "0", "NLI-bias"): tmp_path / model for model in ("one", "two")}
+    (table,) = label_table(outputs)
+    rows = {row[1]: row for row in table.rows}
+    assert len(table.rows) == 2
+    assert (rows["a"][2], rows["a"][3], rows["a"][4].value) == (100.0, 0.0, 100.0)  # type: ignore[union-attr]
+    assert rows["a"][5] == 1.0
+    assert label_table({}) == []
+
+
+def test_templates_of_sts_bias_can_be_the_published_ones(tmp_path: Path) -> None:
+    """The files are what the task reads, and part of the step's key."""
+    lists = write_lists(tmp_path)
+    plan = planned(tmp_path, settings={"tasks": ["STS-bias"], "each": {"STS-bias": {"lists": list(lists)}}})
+    step = steps(plan, "fine-tune")[0]
+    assert step.data == lists
+    context = StepContext(step, tmp_path, {}, plan.runtime)
+    assert finetuning._settings(context).lists == tuple(tmp_path / name for name in lists)
+
+
+def test_versions_that_guess_are_named() -> None:
+    """A gap of a model that only guesses says nothing about bias, and nobody taught it the task."""
+    guess = TaskOutcome((), Value(1.0), 9, Value(0.5, 0.4, 0.6), 0.5)
+    run = {"WinoBias": TaskRun(None, guess, {}), "STS-bias": TaskRun(None, guess, {})}
+    notes = tables._baseline_notes([ModelVersion("m", ORIGINAL, (Training({}, run),))])
+    assert notes[0].startswith("1 of 1 versions do not resolve the pronouns of WinoBias (not better than guessing)")
+    assert notes[1].startswith("1 of 1 versions have not learnt STS-bias")

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import zoo
+from unmask import data as datasets
+from unmask.core.errors import DataError
 from unmask.core.types import Pair
 from unmask.diagnose.paraphrase.families import PER_TOKEN, Family, FamilyVerdicts
 from unmask.findings import Section
@@ -21,7 +23,8 @@ from unmask.studies.papers import paraphrase_examples
 from unmask.studies.papers.paraphrase_claims import bias_table, claim_tests
 from unmask.studies.papers.paraphrase_examples import EXAMPLES, TABLE_2
 from unmask.studies.run import plan_study, run_plan
-from unmask.studies.steps.wordings import reword
+from unmask.studies.spec import StepContext
+from unmask.studies.steps.wordings import reword, score_examples
 
 MADE = "A kind {} man had attacked the hill at dawn."
 
@@ -101,13 +104,62 @@ def test_every_figure_is_under_its_own_title(tmp_path: Path) -> None:
 
 def test_examples_are_made_of_the_benchmark() -> None:
     items = [Pair("a/0", "he attacked it", "she attacked it"), Pair("a/1", "he left", "she left")]
-    made = reword(items, {"a/0": ("attacked", "ambushed"), "a/1": ("attacked", "ambushed")})
+    made = reword(items, {"a/0": [("attacked", "ambushed")], "a/1": [("attacked", "ambushed")]})
     assert [(each.more, each.less) for each in made] == [
         ("he attacked it", "she attacked it"),
         ("he ambushed it", "she ambushed it"),
     ]
     assert [each.groups["paraphrase"] for each in made] == ["0", "1"]
     assert {each.groups["original"] for each in made} == {"a/0"}
+
+
+def rewordings(folder: Path, *rows: str) -> Path:
+    path = folder / "rewordings.csv"
+    path.write_text("item,phrase,paraphrase\n" + "".join(f"{row}\n" for row in rows))
+    return path
+
+
+@pytest.mark.slow
+def test_originals_of_the_benchmark_are_reworded_by_a_file(tmp_path: Path) -> None:
+    """The file has phrases only: the sentences, with their bias types, are those of the benchmark on this machine."""
+    first, second = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items[:2]
+    shared = [next(word for word in pair.more.split() if word in pair.less.split()) for pair in (first, second)]
+    rows = [f"{first.id},{shared[0]},another", f"{first.id},{shared[0]},different", f"{second.id},{shared[1]},other"]
+    settings = {"rewordings": str(rewordings(tmp_path, *rows))}
+    result = study(tmp_path, ("paraphrases", "crows-pairs"), settings=settings)
+    sizes = {row[0]: row[1:] for row in section(result, "table-1").finding.tables[0].rows}
+    assert sizes["all"] == (2, 5)
+    assert set(sizes) - {"all"} == {pair.groups["category"] for pair in (first, second)}
+    assert result.meta["details"]["published"] == []
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("crows-pairs/9999,a,b", "rewordings.csv has 'crows-pairs/9999', expected ids of crows-pairs"),
+        ("{id},no such words,b", "'no such words' is not in both sentences of {id}: give words that they share"),
+        ("{id},same,same", "row 2: expected an item, a phrase and another phrase in its place"),
+    ],
+)
+def test_rewordings_that_do_not_apply_are_refused(row: str, message: str, tmp_path: Path) -> None:
+    first = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items[0]
+    file = rewordings(tmp_path, row.format(id=first.id))
+    chosen = StudyOptions(models=("builtin",), settings={"rewordings": str(file)})
+    plan = plan_study(find("paraphrase"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
+    (step,) = [step for step in plan.steps if step.name.startswith("rewordings")]
+    with pytest.raises(DataError, match=re.escape(message.format(id=first.id)).replace("row\\ 2", ".*")):
+        score_examples(StepContext(step, tmp_path, {}, plan.runtime))
+
+
+def test_rewordings_need_their_file_and_their_benchmark(tmp_path: Path) -> None:
+    def planned(file: Path, data_dir: Path) -> None:
+        chosen = StudyOptions(models=("builtin",), settings={"rewordings": str(file)})
+        plan_study(find("paraphrase"), chosen, Runtime(data_dir, offline=True, threads=1))
+
+    with pytest.raises(DataError, match=r"rewordings: .*none\.csv is not on this machine: give a file of items"):
+        planned(tmp_path / "none.csv", zoo.MINIATURE)
+    with pytest.raises(DataError, match="rewordings are of crows-pairs, which is not among the data"):
+        planned(rewordings(tmp_path), tmp_path)
 
 
 def test_an_unscored_wording_does_not_shift_the_others() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import zoo
+from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.findings import Section
 from unmask.findings.envelope import Result
@@ -85,6 +86,13 @@ def test_models_stand_in_order_and_examples_have_every_type(folder: Path) -> Non
     examples = Counter((row["data"], row["bias type"]) for row in rows(folder, "table-2"))
     types = ("race", "gender", "socioeconomic", "religion")
     assert examples == {(data, name): 1 for data in ("nine-axes", "prompt-pairs") for name in types}
+
+
+def test_prompts_are_a_sample_of_all_bias_types_and_forms(folder: Path) -> None:
+    asked = [row for row in rows(folder, "hld", 1) if row["model"] == "roberta-large"]
+    known = {prompt.id: prompt for prompt in datasets.read("prompts")}
+    forms = {(known[row["prompt"]].category, known[row["prompt"]].form) for row in asked}
+    assert (len(asked), len(forms)) == (12, 8), "the file has completions before questions"
 
 
 def test_few_decided_prompts_rank_no_bias_types(folder: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,9 @@ from unmask.core.progress import progress_bar
 from unmask.core.signals import READINGS, keep, resume_in
 from unmask.corpus.spec import CountSettings, EffectSettings, EmbeddingSettings, FlagSettings
 from unmask.vectors.spec import VectorSettings
+
+if TYPE_CHECKING:
+    from unmask.findings.envelope import Result
 
 app = typer.Typer(
     help="Count the words of two groups in a corpus, flag sentences, train vectors, and measure its effect on a model.",
@@ -43,9 +47,7 @@ def count(
     """
     from unmask.corpus.run import count as run_count
 
-    with progress_bar(quiet=output.quiet) as progress:
-        result = run_count(files, out=out, settings=settings, layout=layout, options=replace(run, progress=progress))
-    output.finish(result)
+    result = _run(run_count, files, run, output, out=out, settings=settings, layout=layout)
     details = result.meta["details"]
     for line in details["problems"]["first"][1:]:
         output.say(f"problem: {line}")
@@ -70,15 +72,7 @@ def flag(
     """
     from unmask.corpus.run import flag as run_flag
 
-    with progress_bar(quiet=output.quiet) as progress:
-        result = run_flag(
-            files,
-            out=out or new_folder("corpus"),
-            settings=settings,
-            layout=layout,
-            options=replace(run, progress=progress),
-        )
-    output.finish(result)
+    _run(run_flag, files, run, output, out=out or new_folder("corpus"), settings=settings, layout=layout)
 
 
 @app.command("vectors")
@@ -113,18 +107,8 @@ def vectors(  # noqa: PLR0913 - the parts of the command
 
     folder = out or new_folder("corpus")
     keep(again=resume_in(folder))
-    with progress_bar(quiet=output.quiet) as progress:
-        result = run_vectors(
-            files,
-            measures=split_names(measure),
-            questions=split_names(questions),
-            out=folder,
-            training=training,
-            settings=settings,
-            layout=layout,
-            options=replace(run, progress=progress),
-        )
-    output.finish(result)
+    chosen = {"measures": split_names(measure), "questions": split_names(questions), "training": training}
+    _run(run_vectors, files, run, output, out=folder, settings=settings, layout=layout, **chosen)
 
 
 @app.command("bias")
@@ -155,15 +139,15 @@ def bias(  # noqa: PLR0913 - the parts of the command
 
     folder = out or new_folder("corpus")
     keep(READINGS if run.store else "", again=resume_in(folder))
+    chosen = {"model": model, "placebo": split_names(placebo), "opening": opening}
+    _run(run_bias, files, run, output, out=folder, settings=settings, layout=layout, **chosen)
+
+
+def _run(
+    function: Callable[..., Result], files: list[str], run: Options, output: options.Output, **arguments: Any
+) -> Result:
+    """Run a command with a progress bar, and print and write its result."""
     with progress_bar(quiet=output.quiet) as progress:
-        result = run_bias(
-            files,
-            model,
-            placebo=split_names(placebo),
-            out=folder,
-            settings=settings,
-            layout=layout,
-            opening=opening,
-            options=replace(run, progress=progress),
-        )
+        result = function(files, options=replace(run, progress=progress), **arguments)
     output.finish(result)
+    return result

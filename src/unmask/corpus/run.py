@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError
+from unmask.core.estimate import Estimate
 from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import steps_of
@@ -67,22 +68,17 @@ def _count(
         if settings.per_document
         else nullcontext()
     )
-    sizes = [path.stat().st_size for path in paths]
-    step = steps_of(run.progress, "megabytes", max(1, round(sum(sizes) / 1e6)))
+    size = sum(path.stat().st_size for path in paths)
+    step = steps_of(run.progress, "megabytes", max(1, round(size / 1e6)))
     with table as on_part:
         counts = count_with(paths, counter, processes=settings.processes, step=step, on_part=on_part)
     summary = summarize(counts, counter, seed=run.seed)
-    title, lead = "Words of two groups in a corpus", f"Counted: {_first_names(paths)}."
     finding = count_finding(summary, [file_name(path) for path in paths])
+    section = Section("corpus", "Words of two groups in a corpus", f"Counted: {_first_names(paths)}.", finding)
     found = zip(counter.forms, counts.terms.tolist(), counter.set_of_form.tolist(), strict=True)
-    return build(
-        "corpus",
-        title=title,
-        lead=lead,
-        data=[{"name": file_name(path), "bytes": size} for path, size in zip(paths, sizes, strict=True)],
-        options=asdict(settings) | asdict(layout) | {"seed": run.seed},
+    return _of_files(
+        *(paths, section, asdict(settings) | asdict(layout) | {"seed": run.seed}),
         estimates=count_estimates(summary),
-        findings=[Section("corpus", title, lead, finding)],
         details={
             "sets": counter.terms.source,
             "documents": counts.documents,
@@ -118,7 +114,6 @@ def _flag(
     terms, expected = with_lexicon(_terms(settings), settings.lexicon)
     flagger = Flagger(TermCounter(terms, layout, whitespace_only=settings.whitespace), expected)
     counts, problems = flagger.empty(), Problems()
-    sizes = [path.stat().st_size for path in paths]
     step = steps_of(run.progress, "files", len(paths))
     examples, written = list[FlaggedSentence](), 0
     with nullcontext() if table is None else sentence_writer(table, terms.names) as write:
@@ -129,16 +124,11 @@ def _flag(
                 write(flagged)
                 written += 1
     summary = summarize_flags(flagger, counts, examples, problems, seed=run.seed)
-    title, lead = "Flagged sentences of a corpus", f"Read: {_first_names(paths)}."
-    where = "" if table is None else f"; {written:,} are in {file_name(table)}"
-    return build(
-        "corpus",
-        title=title,
-        lead=lead,
-        data=[{"name": file_name(path), "bytes": size} for path, size in zip(paths, sizes, strict=True)],
-        options=asdict(settings) | asdict(layout) | {"seed": run.seed},
+    finding = flag_finding(summary, "" if table is None else f"; {written:,} are in {file_name(table)}")
+    section = Section("corpus", "Flagged sentences of a corpus", f"Read: {_first_names(paths)}.", finding)
+    return _of_files(
+        *(paths, section, asdict(settings) | asdict(layout) | {"seed": run.seed}),
         estimates=flag_estimates(summary),
-        findings=[Section("corpus", title, lead, flag_finding(summary, where))],
         details={
             "sets": terms.source,
             "documents": counts.documents,
@@ -147,6 +137,27 @@ def _flag(
             "attributes": summary.attributes,
             "problems": problems,
         },
+    )
+
+
+def _of_files(
+    paths: Sequence[Path],
+    section: Section,
+    options: Mapping[str, Any],
+    *,
+    estimates: Iterable[Estimate],
+    details: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The content of `result.json` of a corpus that was read once, with the size of every file."""
+    return build(
+        "corpus",
+        title=section.title,
+        lead=section.lead,
+        data=[{"name": file_name(path), "bytes": path.stat().st_size} for path in paths],
+        options=options,
+        estimates=estimates,
+        findings=[section],
+        details=details,
     )
 
 

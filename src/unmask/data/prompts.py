@@ -17,7 +17,7 @@ CARD = card(
     "prompts",
     "Prompts with one open word",
     file="prompts.jsonl",
-    sha256="4733f4d014157edd3ba218b6ff54d3a8b5c155151a385b433b81d6ba95216cd8",
+    sha256="474c16b56fb20e4e49f61f280d28a7c4713615023f515cf961874c4a289ccea4",
     size=100,
     problems=(
         "The listed words judge the clear cases only: any other answer needs a person, and persons differ. "

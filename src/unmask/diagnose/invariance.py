@@ -185,7 +185,7 @@ def _answers(each: InvarianceResult) -> list[str]:
     square, p = each.overall
     flagged = int(each.items.has_dif.sum())
     n = len(each.scores.matrix.items)
-    whole = "do not measure the same" if p < LEVEL else "could not be told to measure differently"
+    whole = "measure differently in the two groups" if p < LEVEL else "show no difference between the groups"
     r, corrected = each.agreement.r.value, each.agreement.corrected_r
     without_noise = f", {corrected:.2f} without the noise of few models" if math.isfinite(corrected) else ""
     lines = [

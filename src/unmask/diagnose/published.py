@@ -20,6 +20,7 @@ class PublishedNumber:
     group: str
     value: float
     where: str  # "Kaneko & Bollegala 2022, Table 1"
+    mark: str = ""  # what a dagger beside it means: "p < 0.01"
 
 
 @functools.cache

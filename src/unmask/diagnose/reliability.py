@@ -121,7 +121,7 @@ def _answers(each: ReliabilityResult) -> list[str]:
         f"{_words(study.reliability(items, wordings))}{in_one}",
         f"{where}: {_words(study.share(0, relative=True), 1, '%')} of what differs between models in single answers is "
         f"of the models, the rest depends on the item and its wording; two models must differ by {visible:.3g} "
-        f"({each.scores.statistic}) to be told apart",
+        f"({each.scores.statistic}) to be distinguished",
         f"{where}: a reliability of {LEVELS[-1]} takes {_needed(study, wordings)}",
     ]
     if each.items is not None:

@@ -56,8 +56,8 @@ DEBIASING = Study(
     conclude=debiasing_tables.conclude,
     parts={
         "Table 1": ("counts",),
-        "Table 2": ("before", "after", "fine-tuned", "search"),
-        "Figure 1": ("before", "fine-tuned", "search"),
+        "Table 2": ("before", "after", "fine-tuned", "search", "zero-shot"),
+        "Figure 1": ("before", "fine-tuned", "search", "zero-shot"),
         "Figure 2": ("fine-tuned",),
     },
     settings={
@@ -154,7 +154,7 @@ PARAPHRASE = Study(
         **{f"Figure {number}": ("diagnose",) for number in range(2, 5)},
         "real models' item scores": ("scores",),
     },
-    settings={"measures": ("cps-exact",), "band": 0.25},
+    settings={"measures": ("cps-exact",), "band": 0.25, "rewordings": None},
     reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
 )
 

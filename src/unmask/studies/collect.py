@@ -7,14 +7,17 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from unmask import data as datasets
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Table
 from unmask.studies.spec import PaperComparison
 
-Columns = Mapping[str, str | Callable[[Estimate], Cell]]  # by header: an attribute of the estimate, or how
+SIGNIFICANCE = "marked in the paper"  # the column of its daggers
+COUNT = 1000  # a whole number from here on is a count
+VALUE = ""  # a column of the estimate with its interval
+Columns = Mapping[str, str | Callable[[Estimate], Cell]]  # by header: an attribute of the estimate, VALUE, or how
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,15 @@ class PaperValue:
     measure: str
     group: str
     value: str
+    mark: str = ""  # what a dagger beside it means: "p < 0.05"
+
+
+class PublishedMatch(NamedTuple):
+    """The published number to compare with, or None and the reason; and its significance, if the paper marks it."""
+
+    value: float | None
+    reason: str = ""
+    mark: str = ""
 
 
 @functools.cache
@@ -55,36 +67,35 @@ def compare(
     `where`: `measure` and `group`, as in `published_value`; `limit`: that of the study, if the data were cut.
     """
     estimate = replace(estimate, model=model)
-    published, reason = find_published(study, item, estimate, limit=limit, **where)
-    return PaperComparison(item, estimate, published, reason)
+    return PaperComparison(item, estimate, *find_published(study, item, estimate, limit=limit, **where))
 
 
 def find_published(
     study: str, item: str, of: Estimate, *, limit: int | None = None, measure: str | None = None, group: str = ""
-) -> tuple[float | None, str]:
+) -> PublishedMatch:
     """The number printed for this model on these data, or None and the reason why there is none to compare with."""
     cells = [cell for cell in paper_values(study) if (cell.item, cell.group) == (item, group)]
     cells = [cell for cell in cells if measure in (None, cell.measure)]
     return match_published(cells, of, limit=limit)
 
 
-def match_published(printed: Iterable[Any], of: Estimate, *, limit: int | None = None) -> tuple[float | None, str]:
+def match_published(printed: Iterable[Any], of: Estimate, *, limit: int | None = None) -> PublishedMatch:
     """Of the numbers printed of one statistic, that of this model on these data, or None and the reason why not.
 
-    Every number has the attributes `model`, `data` and `value`; empty text stands for any model or data.
+    Every number has the attributes `model`, `data` and `value`, perhaps `mark`; empty text: any model or data.
     """
     cells = list(printed)
     if not cells:
-        return None, "the paper prints no such number"
+        return PublishedMatch(None, "the paper prints no such number")
     of_model = [cell for cell in cells if cell.model in ("", short_name(of.model))]
     if not of_model:
-        return None, "another model"
+        return PublishedMatch(None, "another model")
     same = next((cell for cell in of_model if cell.data in ("", of.data)), None)
     if same is None:
-        return None, f"other data than {of_model[0].data}"
+        return PublishedMatch(None, f"other data than {of_model[0].data}")
     if limit is not None and of.data in datasets.names() and limit < datasets.card(of.data).size:
-        return None, f"a sample of {limit:,} items only"
-    return float(same.value), ""
+        return PublishedMatch(None, f"a sample of {limit:,} items only")
+    return PublishedMatch(float(same.value), mark=getattr(same, "mark", ""))
 
 
 def short_name(model: str) -> str:
@@ -94,8 +105,22 @@ def short_name(model: str) -> str:
 
 def published_table(title: str, columns: Mapping[str, str], values: Iterable[Any]) -> Table:
     """Published numbers as a table; `columns` are attributes of theirs by header."""
-    rows = tuple((*(getattr(each, attribute) for attribute in columns.values()), float(each.value)) for each in values)
-    return Table(title, (*columns, "published"), rows)
+    cells = list(values)
+    marks = {SIGNIFICANCE: "mark"} if any(getattr(each, "mark", "") for each in cells) else {}
+    rows = tuple(
+        (
+            *(getattr(each, attribute) for attribute in columns.values()),
+            _number(float(each.value)),
+            *(getattr(each, attribute) or None for attribute in marks.values()),
+        )
+        for each in cells
+    )
+    return Table(title, (*columns, "published", *marks), rows)
+
+
+def _number(value: float) -> float | int:
+    """A large count without decimals."""
+    return int(value) if value.is_integer() and abs(value) >= COUNT else value
 
 
 def comparison_table(
@@ -107,29 +132,30 @@ def comparison_table(
     theirs: dict[str, Callable[[PaperComparison], Cell]] = {"published": lambda each: each.published}
     if printed or not reasons:
         note = f"{note} In interval: whether the published number lies in our interval.".strip()
+        marked = any(each.mark for each in comparisons)
+        theirs |= {SIGNIFICANCE: lambda each: each.mark or None} if marked else {}
         theirs |= {"difference": lambda each: each.difference, "in interval": lambda each: each.in_interval}
     theirs |= {"why not compared": lambda each: each.reason or None} if reasons else {}
     rows = tuple(
-        (
-            *(getattr(each.estimate, how) if isinstance(how, str) else how(each.estimate) for how in columns.values()),
-            *(show(each) for show in theirs.values()),
-        )
+        (*(_cell(each.estimate, how) for how in columns.values()), *(show(each) for show in theirs.values()))
         for each in comparisons
     )
     return Table(title, (*columns, *theirs), rows, note, digits)
+
+
+def _cell(estimate: Estimate, how: str | Callable[[Estimate], Cell]) -> Cell:
+    """What a column shows of an estimate."""
+    if not isinstance(how, str):
+        return how(estimate)
+    return estimate if how == VALUE else getattr(estimate, how)
 
 
 def compared_with_paper(comparisons: Sequence[PaperComparison], digits: int = 2) -> list[Table]:
     """A table of the numbers that the paper prints too, if there are any."""
     found = [each for each in comparisons if each.published is not None]
     labels = ("model", "data", "measure", "group", "statistic")
-    columns: Columns = {**{label: label for label in labels}, "ours": itself, "n": "n"}
+    columns: Columns = {**{label: label for label in labels}, "ours": VALUE, "n": "n"}
     return [comparison_table("Compared with the paper", columns, found, digits=digits)] if found else []
-
-
-def itself(estimate: Estimate) -> Cell:
-    """The estimate as a cell: its value with the interval."""
-    return estimate
 
 
 def merge_findings(parts: Sequence[Finding]) -> Finding:

@@ -35,14 +35,16 @@ from unmask.studies.texts import find_text_file
 FILES = (
     "corpus",
     "counts",
+    "rewordings",
     "thesis_sentences",
     "thesis_templates",
     "toxic",
     "train",
     "dev",
     "data",
-)  # settings that name a file
-CHOICES = ("methods", "tasks")  # settings that are some of their defaults
+    "lists",
+)  # settings that name a file, or several
+OF_USER = {"counts": "words and their counts", "rewordings": "items, phrases and paraphrases"}  # looked for first
 MOST = {"draws": 1000, "reminders": 1000}  # of settings that steps are planned for one by one
 
 
@@ -98,11 +100,11 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         raise DataError(f"{study.name} has no setting {quote(unknown[0])}: give one of {', '.join(study.settings)}")
     if has_surrogates(dict(options.settings)):
         raise DataError(f"settings have {quote(options.settings)}, which is not UTF-8: give names and values in UTF-8")
-    _check_choices(study, options.settings)
     settings = _merge_settings(settings, options.settings)
     settings = _name_files(settings, places)
-    if (counts := settings.get("counts")) and not find_text_file(runtime.place(counts), runtime.data_dir):
-        raise DataError(f"counts: {counts} is not on this machine: give a file of words and their counts")
+    for name, expected in OF_USER.items():
+        if (file := settings.get(name)) and not find_text_file(runtime.place(file), runtime.data_dir):
+            raise DataError(f"{name}: {file} is not on this machine: give a file of {expected}")
     if options.seeds > 1 and not study.repeats:
         raise DataError(f"{study.name} trains every cell once: leave out --seeds, and give another --seed instead")
     if options.judgements is not None and not study.judged:
@@ -220,15 +222,6 @@ def _merge_settings(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -
     return merged
 
 
-def _check_choices(study: Study, given: Mapping[str, Any]) -> None:
-    """Refuse a method or task that the study does not have; those of `--reduced` are not all."""
-    for name in CHOICES:
-        known, chosen = study.settings.get(name, ()), given.get(name, ())
-        strange = [each for each in chosen if each not in known] if isinstance(chosen, list | tuple) else []
-        if strange:
-            raise DataError(f"{name} has {quote(strange[0])}, expected some of {', '.join(known)}")
-
-
 def _check_setting(name: str, value: Any, default: Any) -> None:
     """Refuse a value unlike its default; None stands for a number, or for one of the `FILES`."""
     if isinstance(default, list | tuple):
@@ -288,7 +281,11 @@ def _name(given: str, places: dict[str, str]) -> str:
 def _name_files(settings: Mapping[str, Any], places: dict[str, str]) -> dict[str, Any]:
     """The settings, those of tasks too, with names in the place of the paths of files."""
     named = {name: _name_files(value, places) for name, value in settings.items() if isinstance(value, Mapping)}
-    files = {name: _name(settings[name], places) for name in FILES if isinstance(settings.get(name), str)}
+    files: dict[str, Any] = {
+        name: _name(settings[name], places) for name in FILES if isinstance(settings.get(name), str)
+    }
+    if isinstance(lists := settings.get("lists"), list | tuple):
+        files["lists"] = [_name(each, places) if isinstance(each, str) else each for each in lists]
     return {**settings, **named, **files}
 
 

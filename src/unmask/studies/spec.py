@@ -171,6 +171,7 @@ class PaperComparison:
     estimate: Estimate
     published: float | None
     reason: str = ""  # why there is no published number to compare with
+    mark: str = ""  # the significance that the paper marks it with: "p < 0.05"
 
     @property
     def difference(self) -> float | None:

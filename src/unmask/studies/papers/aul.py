@@ -82,38 +82,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     real = real_model_scores(answers, options.seed) if answers else []
     sections = [
         _claims(outputs, answers, options),
-        Section(
-            "table-1",
-            "Table 1: token prediction accuracy",
-            "How often the tokens that a measure reads are the model's top prediction.",
-            _finding(outputs, "accuracy", accuracy),
-            "Reasons for differences: the published code counts AUL over all tokens including special ones, "
-            "and SSS over changed tokens where the paper describes whole candidates; both are shown.",
-        ),
-        Section(
-            "table-2",
-            "Table 2: word frequency",
-            "Are the words of advantaged groups more frequent?",
-            _words(outputs, options.limit),
-            "Reasons for differences: the paper counts Wikipedia and BookCorpus; counts of them, or of the text of "
-            "another model, are used if they are given as the setting `counts`. The list of ambiguous words is ours, "
-            "the authors' is not public.",
-        ),
-        Section(
-            "table-3",
-            "Table 3: advantaged and disadvantaged groups",
-            "Bias scores by direction, with everything masked and with nothing masked.",
-            _finding(outputs, "direction", direction),
-            "Reasons for differences: code for the All-Masked condition was never published; here every "
-            "content token is masked and the special ones are kept.",
-        ),
-        Section(
-            "table-4",
-            "Table 4: meaningful associations",
-            "Accuracy of unmasked tokens when the words of the sentence are shuffled.",
-            _finding(outputs, "meaning", meaning),
-            "Reasons for differences: neither the number of shuffles nor the seed is published.",
-        ),
+        *_diagnosis_sections(outputs, accuracy, meaning, direction, options.limit),
         Section(
             "table-5",
             "Table 5: bias scores",
@@ -137,6 +106,50 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     return Conclusion(sections, (*table_5, *accuracy, *direction, *meaning, *real))
 
 
+def _diagnosis_sections(
+    outputs: Outputs,
+    accuracy: Sequence[PaperComparison],
+    meaning: Sequence[PaperComparison],
+    direction: Sequence[PaperComparison],
+    limit: int | None,
+) -> list[Section]:
+    """Tables 1 to 4."""
+    return [
+        Section(
+            "table-1",
+            "Table 1: token prediction accuracy",
+            "How often the tokens that a measure reads are the model's top prediction.",
+            _finding(outputs, "accuracy", accuracy),
+            "Reasons for differences: the published code counts AUL over all tokens including special ones, "
+            "and SSS over changed tokens where the paper describes whole candidates; both are shown.",
+        ),
+        Section(
+            "table-2",
+            "Table 2: word frequency",
+            "Are the words of advantaged groups more frequent?",
+            _words(outputs, limit),
+            "Reasons for differences: the paper counts Wikipedia and BookCorpus; counts of them, or of the text of "
+            "another model, are used if they are given as the setting `counts`. The list of ambiguous words is ours, "
+            "the authors' is not public.",
+        ),
+        Section(
+            "table-3",
+            "Table 3: advantaged and disadvantaged groups",
+            "Bias scores by direction, with everything masked and with nothing masked.",
+            _finding(outputs, "direction", direction),
+            "Reasons for differences: code for the All-Masked condition was never published; here every "
+            "content token is masked and the special ones are kept.",
+        ),
+        Section(
+            "table-4",
+            "Table 4: meaningful associations",
+            "Accuracy of unmasked tokens when the words of the sentence are shuffled.",
+            _finding(outputs, "meaning", meaning),
+            "Reasons for differences: neither the number of shuffles nor the seed is published.",
+        ),
+    ]
+
+
 def _run_tables(outputs: Outputs) -> dict[str, dict[str, ScoreTable]]:
     """The scores of this run on StereoSet, by model and measure."""
     found = {
@@ -155,8 +168,16 @@ def _results(outputs: Outputs, name: str) -> Iterator[tuple[str, Result]]:
 
 
 def _merged(outputs: Outputs, name: str) -> Finding:
-    """The findings of a diagnosis of all models and datasets as one."""
-    return collect.merge_findings([result.findings[0].finding for _, result in _results(outputs, name)])
+    """The findings of a diagnosis of all models and datasets as one; plots are titled by what they show."""
+    parts = []
+    for model, result in _results(outputs, name):
+        finding, data = result.findings[0].finding, result.meta["data"]
+        where = f"{model}, {data[0]['name']}" if data else model
+        plots = tuple(
+            plot if model in plot.title else replace(plot, title=f"{plot.title}: {where}") for plot in finding.plots
+        )
+        parts.append(replace(finding, plots=plots))
+    return collect.merge_findings(parts)
 
 
 def _claims(outputs: Outputs, answers: RealAnswers | None, options: StudyOptions) -> Section:
@@ -195,7 +216,7 @@ def _compare(outputs: Outputs, name: str, item: str, limit: int | None) -> list[
     return [PaperComparison(item, estimate, *_published(estimate, limit)) for estimate in _estimates(outputs, name)]
 
 
-def _published(estimate: Estimate, limit: int | None) -> tuple[float | None, str]:
+def _published(estimate: Estimate, limit: int | None) -> collect.PublishedMatch:
     """The published number of an estimate of a diagnosis, or why there is none."""
     diagnosis, _, measure = estimate.measure.partition("/")
     statistic, group = estimate.statistic, "all"
@@ -256,7 +277,7 @@ def _listed(words: Mapping[str, str]) -> str:
 def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     """Table 5."""
     labels = ("model", "data", "measure")
-    columns: collect.Columns = {**{name: name for name in labels}, "bias score": collect.itself}
+    columns: collect.Columns = {**{name: name for name in labels}, "bias score": collect.VALUE}
     columns = {**columns, **{name: name for name in ("n", "ties", "unscored")}}
     table = collect.comparison_table("Bias scores", columns, scores, "Wilson intervals.")
     inside = [each.in_interval for each in scores if each.in_interval is not None]
@@ -274,7 +295,7 @@ def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     return Finding(answers if inside else (), tuple(tables))
 
 
-def _published_score(estimate: Estimate, limit: int | None) -> tuple[float | None, str]:
+def _published_score(estimate: Estimate, limit: int | None) -> collect.PublishedMatch:
     """The bias score of Table 5, or why there is none."""
     printed = [number for number in find(estimate.measure).published if number.where.endswith(TABLE_5)]
     return collect.match_published(printed, estimate, limit=limit)

@@ -33,6 +33,12 @@ CLAIMS = (ACCURACY, FREQUENCY, ADVANTAGED_OVER, DISADVANTAGED_UNDER, MEANING, LE
 UNMASKED = ("aul", "aula")
 CORRECTED = {"cps": "cps", "sss": "sss-diagonal"}  # the measure that is compared as corrected
 McNEMAR = "exact McNemar"
+STATISTICS = {  # what the numbers of diagnoses are
+    "accuracy-difference": "difference of accuracies, points",
+    "drop": "drop of accuracy, points",
+    "log10-difference": "difference of mean log10 frequency",
+    "auc-difference": "difference of AUC",
+}
 Tables = Mapping[str, ScoreTable]  # of one model on one dataset, by measure
 
 
@@ -117,7 +123,7 @@ def _diagnosed(estimate: Estimate) -> ClaimTest | None:
     diagnosis, _, what = estimate.measure.partition("/")
     where = f"{estimate.model}, {estimate.data}, {what.replace('/', ' − ').replace('-', ' ')}"
     group = "" if estimate.group == "all" else f", {estimate.group.partition('=')[2]}"
-    test = ClaimTest("", f"{where}{group}", estimate.statistic.replace("-", " "), estimate, estimate.n, p=estimate.p)
+    test = ClaimTest("", f"{where}{group}", STATISTICS.get(estimate.statistic, ""), estimate, estimate.n, p=estimate.p)
     match diagnosis, estimate.statistic:
         case "accuracy", "accuracy-difference" if what.partition("/")[2] in CORRECTED:
             return replace(test, claim=ACCURACY, method="McNemar")

@@ -64,7 +64,7 @@ def real_model_scores(answers: RealAnswers, seed: int) -> list[PaperComparison]:
             group = estimate.group.partition("=")[2] or "overall"
             ours = replace(estimate, model=model)
             size = collect.published_value("aul", f"{ITEM}-items", group=group)
-            published, reason = collect.find_published("aul", ITEM, ours, measure=MEASURE, group=group)
+            published, reason, _ = collect.find_published("aul", ITEM, ours, measure=MEASURE, group=group)
             if published is not None and size != ours.n:
                 published, reason = None, f"{ours.n:,} of {size:,.0f} items have sentence ids"
             found.append(PaperComparison("real-models", ours, published, reason))
@@ -84,7 +84,7 @@ def real_model_claims(claim: str, answers: RealAnswers) -> Iterator[ClaimTest]:
 
 def real_models_section(answers: RealAnswers, run: RunTables, scores: Sequence[PaperComparison], seed: int) -> Section:
     """The scores, the differences between real models, and their decisions beside those of the run."""
-    columns: collect.Columns = {"model": "model", "bias type": _bias_type, "ss": collect.itself, "items": "n"}
+    columns: collect.Columns = {"model": "model", "bias type": _bias_type, "ss": collect.VALUE, "items": "n"}
     about = "Mean over target terms, as StereoSet's authors compute it; interval over terms."
     tables = [collect.comparison_table("StereoSet's score from the published answers", columns, scores, about)]
     shares = [_bias_score(model, rows, answers.data) for model, rows in answers.rows.items() if rows]

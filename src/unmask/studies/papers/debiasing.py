@@ -12,23 +12,30 @@ from unmask.data import names as dataset_names
 from unmask.data.formats import SUFFIXES
 from unmask.studies.catalog import NEWS, WORD_LISTS
 from unmask.studies.papers import debiasing_versions as versions
-from unmask.studies.papers.debiasing_versions import INTRINSIC, ORIGINAL
+from unmask.studies.papers.debiasing_versions import INTRINSIC, JOINED, ORIGINAL, ZERO_SHOT
 from unmask.studies.spec import PACKAGE, Role, Step, StudyOptions
 from unmask.studies.steps import audits, finetuning, mitigations, words
 from unmask.tasks import TaskSettings
 
-METHODS = {"AT": "at", "at-code": "at-code", "CDA": "cda", "cda-kaneko": "cda-kaneko", "DO": "dropout"}
-TASKS = {"BiasBios": "biasbios", "STS-bias": "stsbias", "NLI-bias": "nlibias"}
+METHODS = {
+    **{"AT": "at", "at-code": "at-code", "CDA": "cda", "cda-kaneko": "cda-kaneko", "DO": "dropout"},
+    "CDS": "cds",  # not in the paper
+}
+TASKS = {
+    **{"BiasBios": "biasbios", "STS-bias": "stsbias", "NLI-bias": "nlibias"},
+    **{"sentiment": "sentiment", "toxicity": "toxicity", "WinoBias": "winobias", "Winogender": "winogender"},
+}
+NEED_TRAIN = ("sentiment", "toxicity")  # tasks without training data of their own
 OF_ONE_TRAINING = ("grid", "steps", "every")  # settings of the tracked training, not of a search
 STAND_INS = {PACKAGE: ("nine-axes", "paraphrases"), "triple-gender": ("triple-gender",)}  # texts, and whose they are
 
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
     """Word counts per task; then every version of every model audited, fine-tuned, and audited again."""
-    _check_task_settings(options.settings)
+    _check_settings(options.settings)
     steps: dict[Role, Step] = {}
     for task in options.settings["tasks"]:
-        steps |= _count_steps(task, options)
+        steps |= {} if task in ZERO_SHOT else _count_steps(task, options)
     for model in options.models:
         for version in (ORIGINAL, *options.settings["methods"]):
             for seed in versions.seeds(options):
@@ -58,7 +65,11 @@ def _version_steps(model: str, version: str, seed: int, options: StudyOptions) -
     if version != ORIGINAL or seed == options.seed:
         for data, step in _audits(title, source, options).items():
             steps[versions.BEFORE, model, version, str(seed), data] = step
-    for task in options.settings["tasks"]:
+        for task in _tasks(options, zero_shot=True):
+            what, settings = f"measure {title} on {task}", _settings(task, options)
+            step = finetuning.step("MEASURED", what, TASKS[task], settings, options.seed, source)
+            steps[versions.MEASURED, model, version, str(seed), task] = step
+    for task in _tasks(options, zero_shot=False):
         settings = _settings(task, options)
         tuned = finetuning.step("FOLLOWED", f"fine-tune {title} on {task}", TASKS[task], settings, seed, source)
         steps[versions.TUNED, model, version, str(seed), task] = tuned
@@ -73,18 +84,20 @@ def _version_steps(model: str, version: str, seed: int, options: StudyOptions) -
 
 
 def _mitigation(model: str, version: str, seed: int, options: StudyOptions) -> Step:
+    """The last step of a mitigation; of a combination every method starts from the checkpoint of the one before."""
     settings = options.settings
+    first, _, last = version.rpartition(JOINED)
     name = f"mitigate {model} by {version}"
     step = mitigations.step(
         name if seed == options.seed else f"{name}, seed {seed}",
-        METHODS[version],
+        METHODS[last],
         training_text(options),
-        model=model,
+        model=_mitigation(model, first, seed, options) if first else model,
         corpus={"limit": settings["documents"]},
         train=dict(settings["train"]),
         seed=seed,
     )
-    if version != "cda-kaneko" or not _has_lists(options):
+    if last != "cda-kaneko" or not _has_lists(options):
         return step
     return replace(step, inputs={**step.inputs, "pairs": words.word_pairs_step("pair the published lists", WORD_LISTS)})
 
@@ -125,17 +138,43 @@ def _audits(name: str, model: str | Step, options: StudyOptions) -> dict[str, St
     }
 
 
+def _tasks(options: StudyOptions, *, zero_shot: bool) -> list[str]:
+    """The chosen tasks that need no fine-tuning, or those that do."""
+    return [task for task in options.settings["tasks"] if (task in ZERO_SHOT) == zero_shot]
+
+
 def _settings(task: str, options: StudyOptions) -> dict[str, Any]:
-    """The settings of a task: those of all tasks, and its own."""
-    return {**options.settings["use"], **options.settings["each"].get(task, {})}
+    """The settings of a task: those of all tasks, which are about fine-tuning, and its own."""
+    shared = {} if task in ZERO_SHOT else options.settings["use"]
+    return {**shared, **options.settings["each"].get(task, {})}
 
 
-def _check_task_settings(settings: Mapping[str, Any]) -> None:
-    """Refuse settings that no task has, and those of an unknown task."""
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse unknown methods, tasks and settings of tasks, and a task without its training data."""
+    for name, known_names in (("methods", METHODS), ("tasks", TASKS)):
+        chosen = [part for each in settings[name] for part in (each.split(JOINED) if name == "methods" else [each])]
+        if unknown := [each for each in chosen if each not in known_names]:
+            raise DataError(f"{name} has {quote(unknown[0])}, expected some of {', '.join(known_names)}")
+        if twice := [each for each in settings[name] if settings[name].count(each) > 1]:
+            raise DataError(f"{name} has {quote(twice[0])} twice: name each once")
     known = {field.name for field in fields(TaskSettings)}
     _check_names("each", settings["each"], TASKS)
-    for where, chosen in {"use": settings["use"], **settings["each"]}.items():
-        _check_names(where, chosen, known)
+    for where, given in {"use": settings["use"], **settings["each"]}.items():
+        _check_names(where, given, known)
+        _check_files(where, given)
+    for task in NEED_TRAIN:
+        if task in settings["tasks"] and not settings["each"].get(task, {}).get("train"):
+            raise DataError(f"{task} needs texts with labels: give them with --set each.{task}.train=FILE")
+
+
+def _check_files(where: str, given: Mapping[str, Any]) -> None:
+    """Refuse anything but the name of a file, or of two lists of words."""
+    for name in finetuning.FILES:
+        if given.get(name) is not None and not isinstance(given[name], str):
+            raise DataError(f"{where}.{name} is {quote(given[name])}, expected the name of a file")
+    lists = given.get(finetuning.LISTS)
+    if lists is not None and not (isinstance(lists, list) and [type(each) for each in lists] == [str, str]):
+        raise DataError(f"{where}.{finetuning.LISTS} is {quote(lists)}, expected two files of words: female, male")
 
 
 def _check_names(where: str, given: Any, known: Collection[str]) -> None:

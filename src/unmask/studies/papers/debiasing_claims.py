@@ -14,10 +14,13 @@ from unmask.stats.means import mean_interval, mean_test
 from unmask.stats.ranks import MIN_RANKED
 from unmask.studies.claims import ClaimTest, claims_section
 from unmask.studies.papers.debiasing_ranks import RankCell, method_sets, tau_changes
-from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, INTRINSIC, ORIGINAL, ModelVersion
+from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, INTRINSIC, JOINED, ORIGINAL, SIZES, ModelVersion
+from unmask.studies.papers.debiasing_words import PAPER_TEXTS
 
 LOWER = "Do mitigations lower intrinsic bias?"
 HIGHER = "Do mitigations raise bias in applications?"
+FURTHER = "Do mitigations raise bias in tasks that the paper did not take?"
+COMBINED = "Does a combination of mitigations lower bias further than a part of it?"
 LOWER_STS = "Do mitigations lower bias on STS-bias?"
 RELEARNT = "Does bias grow during fine-tuning?"
 ALIKE = {
@@ -30,7 +33,7 @@ def claims(
     versions: Sequence[ModelVersion], cells: Sequence[RankCell], methods: Sequence[str], notes: Sequence[str] = ()
 ) -> Section:
     """Every claim of the paper with its tests; `notes` say what cannot be interpreted."""
-    tests = [*_changes(versions, methods), *_growth(versions), *_ranks(cells)]
+    tests = [*_changes(versions, methods), *_combinations(versions), *_growth(versions), *_ranks(cells)]
     few = len({version.model for version in versions}) < MIN_RANKED
     of_few = ["Tests over models need several: with fewer than three hardly anything can be decided."] if few else []
     return claims_section(tests, [*of_few, *notes])
@@ -38,13 +41,16 @@ def claims(
 
 def size_changes(versions: Sequence[ModelVersion], methods: Sequence[str]) -> dict[str, dict[str, list[float]]]:
     """By measure, by model: |score of the mitigated version| − |score of the original|, per method and training."""
-    originals = {version.model: version for version in versions if version.version == ORIGINAL}
+    return _size_changes(versions, dict.fromkeys(methods, ORIGINAL))
+
+
+def _size_changes(versions: Sequence[ModelVersion], earlier: Mapping[str, str]) -> dict[str, dict[str, list[float]]]:
+    """By measure, by model: the change of size from the earlier version to each, by training."""
+    by_name = {(version.model, version.version): version for version in versions}
     found: dict[str, dict[str, list[float]]] = {}
     for version in versions:
-        original = originals.get(version.model)
-        if version.version not in methods or original is None:
-            continue
-        for new, old in zip(version.trainings, original.trainings, strict=True):
+        before = by_name.get((version.model, earlier.get(version.version, "")))
+        for new, old in zip(version.trainings, before.trainings, strict=True) if before else ():
             for measure in (name for name in old.scores if name in new.scores):
                 change = abs(new.scores[measure][0].value) - abs(old.scores[measure][0].value)
                 found.setdefault(measure, {}).setdefault(version.model, []).append(change)
@@ -55,10 +61,28 @@ def _changes(versions: Sequence[ModelVersion], methods: Sequence[str]) -> Iterat
     """The change of size by mitigation, a test for every measure."""
     for name, chosen in method_sets(methods).items():
         for measure, by_model in size_changes(versions, chosen).items():
-            inside = measure.lower() in INTRINSIC
-            claim = LOWER if inside else LOWER_STS if measure == "STS-bias" else HIGHER
+            claim = _claim(measure)
             where = f"{measure}, {', '.join(chosen)} ({name})"
-            yield _over_models(claim, where, "mean change of size", by_model, below=claim != HIGHER)
+            yield _over_models(claim, where, "mean change of size", by_model, below=claim in (LOWER, LOWER_STS))
+
+
+def _claim(measure: str) -> str:
+    """What the paper says of a measure."""
+    if measure.lower() in INTRINSIC:
+        return LOWER
+    if measure == "STS-bias":
+        return LOWER_STS
+    return HIGHER if measure in (*PAPER_TEXTS, SIZES) else FURTHER
+
+
+def _combinations(versions: Sequence[ModelVersion]) -> Iterator[ClaimTest]:
+    """The size of a combination less that of every part of it that was run alone, a test for every measure."""
+    names = dict.fromkeys(version.version for version in versions)
+    for combination in (name for name in names if JOINED in name):
+        for part in dict.fromkeys(part for part in combination.split(JOINED) if part in names):
+            for measure, by_model in _size_changes(versions, {combination: part}).items():
+                where = f"{measure}, {combination} against {part}"
+                yield _over_models(COMBINED, where, "mean change of size", by_model, below=True)
 
 
 def _growth(versions: Sequence[ModelVersion]) -> Iterator[ClaimTest]:

@@ -9,10 +9,10 @@ from unmask.findings import Finding, Plot, Table, charts
 from unmask.studies import find
 from unmask.studies.catalog import NEWS
 from unmask.studies.collect import (
+    VALUE,
     Columns,
     comparison_table,
     find_published,
-    itself,
     paper_values,
     published_table,
     short_name,
@@ -28,7 +28,7 @@ def compare_tau(cell: RankCell, options: StudyOptions, counts: Counts) -> PaperC
     group = f"mitigations={cell.methods}, fine-tuning={cell.when}"
     about = {"measure": cell.intrinsic, "data": cell.extrinsic, "group": group, "n": len(cell.ranked)}
     tau = Estimate.of(cell.tau, statistic="tau", null=0.0, p=cell.test.p, **about)
-    reason = _difference(cell, options, counts)
+    reason = _difference(cell, options, counts) if cell.task in PAPER_TEXTS else "not a task of the paper"
     if reason:
         return PaperComparison("table-2", tau, None, reason)
     item = f"table-2-{cell.when}"
@@ -61,7 +61,7 @@ def rank_finding(cells: Sequence[RankCell], taus: Sequence[PaperComparison]) -> 
         "intrinsic": "measure",
         "mitigations": lambda tau: group_part(tau, 0),
         "fine-tuning": lambda tau: group_part(tau, 1),
-        "τ": itself,
+        "τ": VALUE,
         "SD": lambda tau: deviation(alone[id(tau)]),
         "versions": "n",
         "p": "p",

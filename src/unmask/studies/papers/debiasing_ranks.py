@@ -13,7 +13,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import RESAMPLES, percentile_interval
 from unmask.stats.ranks import MIN_RANKED, RankTest, kendall, kendall_taus
-from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, ORIGINAL, ModelVersion
+from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, ORIGINAL, ZERO_SHOT, ModelVersion
 
 METHOD_SETS = {"as published": ("at-code", "cda-kaneko", "DO"), "corrected": ("AT", "CDA", "DO")}
 
@@ -35,9 +35,10 @@ class RankCell:
 
 
 def method_sets(methods: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The mitigations that are ranked together: the published ones, the corrected ones, or all if both lack some."""
+    """The mitigations that are ranked together: the published ones, the corrected ones, and all if there are others."""
     complete: dict[str, tuple[str, ...]] = {name: of for name, of in METHOD_SETS.items() if set(of) <= set(methods)}
-    return complete or {"chosen": tuple(methods)}
+    others = set(methods) - {method for of in complete.values() for method in of}
+    return {**complete, "chosen": tuple(methods)} if others or not complete else complete
 
 
 def rank_cells(versions: Sequence[ModelVersion], methods: Sequence[str], seed: int) -> tuple[list[RankCell], list[str]]:
@@ -47,7 +48,7 @@ def rank_cells(versions: Sequence[ModelVersion], methods: Sequence[str], seed: i
         used = [version for version in versions if version.version in (ORIGINAL, *chosen)]
         tasks = dict.fromkeys(task for version in used for training in version.trainings for task in training.tasks)
         for when in (BEFORE, AFTER):
-            for task in tasks:
+            for task in (task for task in tasks if when == BEFORE or task not in ZERO_SHOT):
                 found = _cells(used, name, task, when, seed)
                 cells += found
                 if not found:

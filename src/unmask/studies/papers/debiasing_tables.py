@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate, Value
@@ -11,8 +12,15 @@ from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.studies.papers.debiasing_claims import claims, size_changes
 from unmask.studies.papers.debiasing_rank_table import compare_tau, rank_finding
 from unmask.studies.papers.debiasing_ranks import rank_cells
-from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, deviation, load_version, over_trainings
-from unmask.studies.papers.debiasing_words import word_ratios
+from unmask.studies.papers.debiasing_versions import (
+    ORIGINAL,
+    ZERO_SHOT,
+    ModelVersion,
+    deviation,
+    load_version,
+    over_trainings,
+)
+from unmask.studies.papers.debiasing_words import label_table, word_ratios
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
 from unmask.studies.steps.finetuning import COUNTS
 
@@ -52,7 +60,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "table-1",
             "Table 1: gendered words in the tasks' training data",
             "ILPS is ln of feminine over masculine words: below 0, masculine words are more frequent.",
-            word_finding,
+            replace(word_finding, tables=(*word_finding.tables, *label_table(outputs))),
             "A published number stands only beside the same words counted in as many training texts.",
         ),
         Section(
@@ -83,84 +91,102 @@ def _training(options: StudyOptions) -> str:
 
 def _changes(versions: Sequence[ModelVersion]) -> Finding:
     """Scores of all versions, their change by mitigation, and task performance."""
-    originals = {version.model: version for version in versions if version.version == ORIGINAL}
-    rows: list[tuple[Cell, ...]] = []
-    changes: list[tuple[Cell, ...]] = []
-    bars: dict[str, list[charts.Row]] = {}
-    lower: dict[str, list[bool]] = {}
-    for version in versions:
-        for measure, n in version.counts.items():
-            values = version.values(measure)
-            score = over_trainings(values)
-            rows.append(
-                (
-                    version.model,
-                    version.version,
-                    measure,
-                    score,
-                    deviation([value.value for value in values]),
-                    len(values),
-                    n,
-                )
-            )
-            base = originals[version.model].values(measure)
-            if version.version == ORIGINAL or len(base) != len(values):
-                continue
-            change, size = (_change(values, base, of) for of in (float, abs))
-            changes.append((version.model, version.version, measure, change, size, len(values)))
-            shown = change if change.has_interval else Value(change.value, change.value, change.value)
-            bars.setdefault(measure, []).append(charts.interval_row(version.model, shown, version.version))
-            lower.setdefault(measure, []).append(size.value < 0)
+    changes = list(_mitigation_changes(versions))
+    bars: dict[str, list[MitigationChange]] = {}
+    for change in changes:
+        bars.setdefault(change.measure, []).append(change)
     answers = [
-        f"{name}: f(mitigated) − f(original) is below 0 in {sum(row['value'] < 0 for row in data)} of {len(data)}, "
-        f"the size is lower in {sum(lower[name])}"
-        for name, data in bars.items()
+        f"{measure}: f(mitigated) − f(original) is below 0 in {sum(each.change.value < 0 for each in of)} "
+        f"of {len(of)}, the size is lower in {sum(each.size.value < 0 for each in of)}"
+        for measure, of in bars.items()
     ]
     alt = "Change of {} by mitigation, a bar for every model and method; below 0 is less bias."
     plots = [
-        Plot(f"figure-1-{number}", name, alt.format(name), charts.bars(data, axis="f(mitigated) − f(original)"))
-        for number, (name, data) in enumerate(bars.items(), 1)
+        Plot(
+            f"figure-1-{number}",
+            measure,
+            alt.format(measure),
+            charts.bars([each.bar for each in of], axis="f(mitigated) − f(original)"),
+        )
+        for number, (measure, of) in enumerate(bars.items(), 1)
     ]
-    tables = (
-        Table(
-            "Scores",
-            ("model", "version", "measure", "score", "SD", "trainings", "n"),
-            tuple(rows),
-            "Intrinsic: bias score − 50. Extrinsic: the task's headline number after fine-tuning; of BiasBios the mean "
-            f"of signed gaps, and the mean of absolute ones. {OVER_TRAININGS}",
-            digits=3,
-        ),
-        Table(
-            "Change by mitigation",
-            ("model", "version", "measure", "f(mitigated) − f(original)", "change of size", "trainings"),
-            tuple(changes),
-            "Change of size: of absolute scores. Trainings are paired by their seed; a single one has no interval: "
-            "two runs differ by chance too.",
-            digits=3,
-        ),
-        Table(
-            "Task performance",
-            ("model", "version", "task", "validation score", "SD", "majority class"),
-            tuple(
-                (
-                    version.model,
-                    version.version,
-                    task,
-                    over_trainings(score),
-                    deviation([value.value for value in score]),
-                    ends[0].majority_share,
-                )
-                for version in versions
-                for task in version.trainings[0].tasks
-                if (ends := version.finals(task))
-                for score in [[end.score for end in ends]]
-            ),
-            f"Accuracy, for STS-bias Pearson's r. Majority class: the score of a constant prediction. {OVER_TRAININGS}",
-            digits=3,
-        ),
+    tables = (_score_table(versions), _change_table(changes), _performance_table(versions))
+    shown = tuple(table for table in tables if table.rows)
+    return Finding(tuple(answers), shown, tuple(plots), tuple(_baseline_notes(versions)))
+
+
+class MitigationChange(NamedTuple):
+    """What a mitigation did to one score of a model."""
+
+    model: str
+    version: str
+    measure: str
+    change: Value  # f(mitigated) − f(original)
+    size: Value  # the same of absolute scores
+    trainings: int
+
+    @property
+    def bar(self) -> charts.Row:
+        """The change as a bar; without an interval if there was one training."""
+        value = self.change.value
+        shown = self.change if self.change.has_interval else Value(value, value, value)
+        return charts.interval_row(self.model, shown, self.version)
+
+
+def _mitigation_changes(versions: Sequence[ModelVersion]) -> Iterator[MitigationChange]:
+    """The changes of all scores that the original has in as many trainings."""
+    originals = {version.model: version for version in versions if version.version == ORIGINAL}
+    for version in versions:
+        for measure in version.counts if version.version != ORIGINAL else ():
+            values, base = version.values(measure), originals[version.model].values(measure)
+            if len(base) == len(values):
+                change, size = (_change(values, base, of) for of in (float, abs))
+                yield MitigationChange(version.model, version.version, measure, change, size, len(values))
+
+
+def _score_table(versions: Sequence[ModelVersion]) -> Table:
+    rows = [
+        (version.model, version.version, measure, over_trainings(values), _spread(values), len(values), n)
+        for version in versions
+        for measure, n in version.counts.items()
+        for values in [version.values(measure)]
+    ]
+    note = (
+        "Intrinsic: bias score − 50. Extrinsic: the task's headline number after fine-tuning; of BiasBios the mean "
+        "of signed gaps, and the mean of absolute ones; of WinoBias and Winogender accuracy with − against the "
+        f"stereotype, in points, without fine-tuning. {OVER_TRAININGS}"
     )
-    shown_tables = tuple(table for table in tables if table.rows)
-    return Finding(tuple(answers), shown_tables, tuple(plots), tuple(_baseline_notes(versions)))
+    columns = ("model", "version", "measure", "score", "SD", "trainings", "n")
+    return Table("Scores", columns, tuple(rows), note, digits=3)
+
+
+def _change_table(changes: Sequence[MitigationChange]) -> Table:
+    note = (
+        "Change of size: of absolute scores. Trainings are paired by their seed; a single one has no interval: "
+        "two runs differ by chance too."
+    )
+    columns = ("model", "version", "measure", "f(mitigated) − f(original)", "change of size", "trainings")
+    return Table("Change by mitigation", columns, tuple(changes), note, digits=3)
+
+
+def _performance_table(versions: Sequence[ModelVersion]) -> Table:
+    rows = [
+        (version.model, version.version, task, over_trainings(scores), _spread(scores), ends[0].majority_share)
+        for version in versions
+        for task in version.trainings[0].tasks
+        if (ends := version.finals(task))
+        for scores in [[end.score for end in ends]]
+    ]
+    note = (
+        "Accuracy, for STS-bias Pearson's r; where nothing is fine-tuned, accuracy on the better side. Majority class: "
+        f"the score of a constant prediction. {OVER_TRAININGS}"
+    )
+    columns = ("model", "version", "task", "validation score", "SD", "majority class")
+    return Table("Task performance", columns, tuple(rows), note, digits=3)
+
+
+def _spread(values: Sequence[Value]) -> float | None:
+    return deviation([value.value for value in values])
 
 
 def _change(new: Sequence[Value], old: Sequence[Value], of: Callable[[float], float]) -> Value:
@@ -177,9 +203,12 @@ def _baseline_notes(versions: Sequence[ModelVersion]) -> list[str]:
         failed = sum(not result.beats_baseline for result in results)
         if failed:
             what = "versions" if len(results) <= len(versions) else "trainings"
+            poor = f"do not resolve the pronouns of {task} (not better than guessing)"
+            if task not in ZERO_SHOT:
+                poor = f"have not learnt {task} (not better than a constant prediction)"
             notes.append(
-                f"{failed} of {len(results)} {what} have not learnt {task} (not better than a constant "
-                "prediction): their bias on it and comparisons with it are not interpretable."
+                f"{failed} of {len(results)} {what} {poor}: their bias on it and comparisons with it are not "
+                "interpretable."
             )
     return notes
 
@@ -196,19 +225,7 @@ def _curves(versions: Sequence[ModelVersion]) -> Finding:
                 values = [point.bias for point in points]
                 bias, first = over_trainings(values), points[0]
                 score = sum(point.score for point in points) / len(points)
-                rows.append(
-                    (
-                        model,
-                        name,
-                        task,
-                        first.step,
-                        bias,
-                        deviation([value.value for value in values]),
-                        len(values),
-                        first.n,
-                        score,
-                    )
-                )
+                rows.append((model, name, task, first.step, bias, _spread(values), len(values), first.n, score))
                 line = {"x": first.step, "y": bias.value, "panel": f"{model}: {task}", "low": bias.low}
                 lines.setdefault(task, []).append({**line, "high": bias.high, "series": name})
     columns = ("model", "version", "task", "step", "bias", "SD", "trainings", "n", "validation score")

@@ -19,7 +19,9 @@ from unmask.studies.steps.finetuning import TaskOutcome, load_outcome
 
 ORIGINAL = "original"
 INTRINSIC = ("sss", "cps", "aula")
-BEFORE, TUNED, SEARCH, AFTER = "before", "fine-tuned", "search", "after"  # roles of steps, and COUNTS
+BEFORE, TUNED, SEARCH, AFTER, MEASURED = "before", "fine-tuned", "search", "after", "zero-shot"  # roles, and COUNTS
+ZERO_SHOT = ("WinoBias", "Winogender")  # tasks that are measured by likelihood, without fine-tuning
+JOINED = "+"  # between the methods of a combination: CDA+DO
 PACKAGE_WORDS, PUBLISHED_WORDS = "the package's pairs", "Zhao et al.'s lists"  # of the counts of Table 1
 SIZES = "BiasBios, absolute gaps"  # the mean of absolute TPR gaps, beside that of signed ones
 Scores = Mapping[str, tuple[Value, int]]  # by measure or task: the score and n
@@ -27,10 +29,10 @@ Scores = Mapping[str, tuple[Value, int]]  # by measure or task: the score and n
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """One version fine-tuned on one task."""
+    """One version on one task."""
 
     curve: TaskOutcome | None  # bias tracked during fine-tuning; its last network is audited again
-    final: TaskOutcome | None  # the best model of the search, else the end of the curve
+    final: TaskOutcome | None  # the best model of the search, else the end of the curve; or without fine-tuning
     intrinsic: Scores  # after fine-tuning, of the network at the end of the curve
 
 
@@ -115,12 +117,14 @@ def load_version(outputs: Outputs, model: str, version: str, options: StudyOptio
     trainings = []
     for seed in map(str, seeds(options)):
         runs = {}
+        once = str(options.seed) if version == ORIGINAL else seed  # of what needs no training
         for task in options.settings["tasks"]:
-            curve, search = (
-                load_outcome(folder) if (folder := outputs.get((role, model, version, seed, task))) else None
-                for role in (TUNED, SEARCH)
+            curve, search, measured = (
+                load_outcome(folder) if (folder := outputs.get((role, model, version, of_seed, task))) else None
+                for role, of_seed in ((TUNED, seed), (SEARCH, seed), (MEASURED, once))
             )
-            runs[task] = TaskRun(curve, search or curve, _intrinsic(outputs, (AFTER, model, version, seed, task)))
+            final = measured or search or curve
+            runs[task] = TaskRun(curve, final, _intrinsic(outputs, (AFTER, model, version, seed, task)))
         intrinsic = first if version == ORIGINAL else _intrinsic(outputs, (BEFORE, model, version, seed))
         trainings.append(Training(intrinsic, runs))
     return ModelVersion(model, version, tuple(trainings))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from unmask.findings import Finding
+from unmask.audit.result import load
+from unmask.core.estimate import Value
+from unmask.findings import Cell, Finding, Table
 from unmask.findings.envelope import Result
-from unmask.studies.collect import Columns, comparison_table, find_published, itself, paper_values, published_table
-from unmask.studies.papers.debiasing_versions import PUBLISHED_WORDS, group_part
-from unmask.studies.spec import PaperComparison
+from unmask.findings.storage import load_value
+from unmask.studies.collect import VALUE, Columns, comparison_table, find_published, paper_values, published_table
+from unmask.studies.papers.debiasing_versions import PUBLISHED_WORDS, TUNED, group_part
+from unmask.studies.spec import Outputs, PaperComparison
 
 PAPER_TEXTS = {"BiasBios": (251_000, 500), "STS-bias": (5_700, 50), "NLI-bias": (392_700, 50)}  # printed, ± rounding
 Counts = Mapping[tuple[str, str], Result]  # by task and word list
@@ -22,8 +26,10 @@ def word_ratios(
     words, totals = [], {}
     for (task, kind), result in counts.items():
         estimate = replace(result.estimates[0], data=task, group=f"words={kind}")
-        paper, reason = find_published("debiasing", "table-1", estimate, measure="ilps", group=task)
-        if kind != PUBLISHED_WORDS:
+        paper, reason, _ = find_published("debiasing", "table-1", estimate, measure="ilps", group=task)
+        if task not in PAPER_TEXTS:
+            paper, reason = None, "not a task of the paper"
+        elif kind != PUBLISHED_WORDS:
             paper, reason = None, "other words than Zhao et al.'s"
         elif not as_many_texts(task, estimate.n):
             paper, reason = None, f"other training data: {estimate.n:,} texts, published {PAPER_TEXTS[task][0]:,}"
@@ -35,7 +41,7 @@ def word_ratios(
         "texts": "n",
         "feminine": lambda estimate: totals[estimate.data, estimate.group]["feminine"],
         "masculine": lambda estimate: totals[estimate.data, estimate.group]["masculine"],
-        "ILPS": itself,
+        "ILPS": VALUE,
     }
     note = "Interval over texts. Zhao et al.'s lists are counted as in the paper: words between white space."
     table = comparison_table("Words of either gender", columns, words, note)
@@ -43,6 +49,36 @@ def word_ratios(
     theirs = published_table("As published", {"task": "group", "number": "measure"}, printed)
     answers = _order(words, changes)
     return words, Finding(tuple(answers), (table, theirs) if words else (theirs,))
+
+
+def label_table(outputs: Outputs) -> list[Table]:
+    """The labels of the tasks' training data by gender, which the paper names but does not measure; none if unknown."""
+    by_task: dict[str, Mapping[str, Any]] = {}
+    for role, folder in outputs.items():
+        if role[0] == TUNED and role[-1] not in by_task and (labels := load(folder).meta["details"].get("labels")):
+            by_task[role[-1]] = labels
+    rows: list[tuple[Cell, ...]] = [
+        (task, gap["label"], gap["female"], gap["male"], _gap_value(gap["gap"]), _corrected_p(gap))
+        for task, labels in by_task.items()
+        for gap in labels["gaps"]
+    ]
+    note = (
+        "Share of a label among the examples about women and among those about men, in percent; of similarities the "
+        "mean. Examples with words of both genders or of none are left out. p: Fisher's exact test, Holm over the "
+        "labels of a task; of a mean Mann–Whitney. A classifier can learn gender from labels where words are balanced."
+    )
+    columns = ("task", "label", "female", "male", "female − male", "p")
+    return [Table("Labels by gender", columns, tuple(rows), note)] if rows else []
+
+
+def _gap_value(gap: Mapping[str, Any]) -> Value:
+    """The difference with its interval."""
+    return load_value({name: gap[name] for name in ("value", "low", "high", "method")})
+
+
+def _corrected_p(gap: Mapping[str, Any]) -> float | None:
+    p: float | None = gap["gap"]["p"] if gap["p_holm"] is None else gap["p_holm"]
+    return p
 
 
 def as_many_texts(task: str, texts: int) -> bool:

@@ -17,7 +17,7 @@ from unmask.stats.compare import Comparison, apply_holm, comparisons
 from unmask.stats.means import mean_interval
 from unmask.stats.shares import contrast
 from unmask.studies.claims import ClaimTest, claims_section
-from unmask.studies.collect import Columns, compare, comparison_table, itself, paper_values, published_table
+from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
 from unmask.studies.papers import gbef_words
 from unmask.studies.papers.gbef import ALL_TOXIC, BALANCED, BASE, CDS, SEVERE, TOXIC_SAMPLE, version_label
 from unmask.studies.papers.gbef_curves import (
@@ -122,7 +122,7 @@ def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
     columns: Columns = {
         "model": "model",
         "category": lambda estimate: CATEGORIES[estimate.group],
-        "ASLD": itself,
+        "ASLD": VALUE,
         "n": "n",
         "unscored": "unscored",
     }

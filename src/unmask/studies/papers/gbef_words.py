@@ -17,7 +17,7 @@ from unmask.stats.means import mean_interval, mean_test
 from unmask.stats.regression import correlation, fit_line
 from unmask.stats.shares import contrast
 from unmask.studies.claims import ClaimTest
-from unmask.studies.collect import Columns, compare, comparison_table, itself, paper_values, published_table
+from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
 from unmask.studies.papers.gbef import BALANCED, BASE, CDS, reminded_version, version_label
 from unmask.studies.spec import PaperComparison, StudyOptions
 from unmask.studies.steps.words import WordFacts
@@ -178,7 +178,7 @@ def reminder_finding(comparisons: Sequence[PaperComparison]) -> Finding:
     columns: Columns = {
         "trained on": "model",
         "word": lambda estimate: estimate.group.partition("=")[2],
-        "APPD": itself,
+        "APPD": VALUE,
         "templates": "n",
     }
     note = "Here farther from 0 is better. t intervals over templates."

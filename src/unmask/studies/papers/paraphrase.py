@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
 from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import answer, tables
@@ -34,120 +35,168 @@ from unmask.studies.papers.paraphrase_examples import (
 )
 from unmask.studies.papers.paraphrase_real_models import real_models_section, real_verdicts
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, StudyOptions
-from unmask.studies.steps import diagnoses, scores
+from unmask.studies.steps import diagnoses, scores, wordings
 
 NOT_AUTHORS = "other data than the authors' 383 pairs"
 
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
-    """For every model: score every original and paraphrase, and the paper's examples if CrowS-Pairs is there."""
+    """For every model: score every original and paraphrase, and the paper's examples if CrowS-Pairs is there.
+
+    With a file of rewordings the originals are those of CrowS-Pairs that it names.
+    """
     data, settings = options.data[0], {"paraphrase": {"measures": options.settings["measures"]}}
+    file = options.settings["rewordings"]
+    if file and SOURCE not in options.data:
+        raise DataError(f"rewordings are of {SOURCE}, which is not among the data: unmask data get {SOURCE}")
     steps: dict[Role, Step] = {}
     for model in options.models:
-        step = diagnoses.step(model, data, settings, model=model, **options.scoring)
-        steps["diagnose", model] = replace(step, name=f"wordings of {data} under {model}")
+        common = {"measures": list(options.settings["measures"]), "seed": options.seed, "dtype": options.dtype}
+        common |= {"model": model, "shown": model}
+        if file:
+            steps["diagnose", model] = wordings.step(f"rewordings under {model}", SOURCE, {}, file, **common)
+        else:
+            step = diagnoses.step(model, data, settings, model=model, **options.scoring)
+            steps["diagnose", model] = replace(step, name=f"wordings of {data} under {model}")
         if SOURCE in options.data[1:]:
-            asked = {
-                "examples": {item: list(phrases) for item, phrases in EXAMPLES.items()},
-                "measures": list(options.settings["measures"]),
-                "seed": options.seed,
-                "dtype": options.dtype,
-                "shown": model,
-            }
-            name, kind = f"the paper's examples under {model}", "unmask.studies.steps.wordings:EXAMPLES"
-            steps["examples", model] = Step.of(name, kind, asked, model=model, data=SOURCE)
+            name = f"the paper's examples under {model}"
+            steps["examples", model] = wordings.step(name, SOURCE, EXAMPLES, None, **common)
     if GEST_SCORES in options.data[1:]:
         steps["scores",] = scores.step(GEST_SCORES)
     return steps
 
 
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """The differences of all wordings under all models, of the data and of the paper's examples."""
+
+    every: Sequence[FamilyVerdicts]  # on all scales
+    main: Sequence[FamilyVerdicts]  # per token, or on the measure's own scale
+    sentences: Sentences
+    examples: Sequence[FamilyVerdicts]
+    example_sentences: Sentences
+    notes: tuple[str, ...]
+    settings: DiagnosisSettings
+
+    @property
+    def families(self) -> Families:
+        """The families of the data by model."""
+        return _by_label(self.main)
+
+    @property
+    def own_examples(self) -> tuple[Families, Sentences]:
+        """The paper's examples by model, and their sentences."""
+        return _by_label(self.examples), self.example_sentences
+
+
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """The claims, tables and figures, with all models side by side."""
-    settings = DiagnosisSettings(seed=options.seed, band=options.settings["band"])
-    results, examples = (_load(outputs, name) for name in ("diagnose", "examples"))
-    every = [verdicts for result in results.values() for verdicts in _verdicts(result, options.seed)]
-    main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
-    notes = dict.fromkeys(note for result in results.values() for note in result.findings[0].finding.notes)
-    if not main:
-        nothing = Finding((), (), (), tuple(notes))
+    scored = _wordings(outputs, options)
+    if not scored.main:
+        nothing = Finding((), (), (), scored.notes)
         return Conclusion([Section("figure-2", "Figure 2: originals in agreement", "", nothing)])
-    families = _by_label(main)
-    shown = [verdicts for result in examples.values() for verdicts in _verdicts(result, options.seed)]
-    shown = [verdicts for verdicts in shown if verdicts.scale in (PER_TOKEN, OWN)]
-    sentences, own_examples = _sentences(results), (_by_label(shown), _sentences(examples))
-    sizes = (tables.band_table(every, settings), tables.size_table(main, settings), tables.opposed_table(main))
-    overall, by_type = _comparisons(main, "figure-2"), _comparisons(main, "figure-3")
-    repeated = [*repeated_example(main, sentences), *repeated_example(shown, own_examples[1])]
-    types = tables.type_table(main)
+    overall, by_type = (_comparisons(scored.main, item) for item in ("figure-2", "figure-3"))
+    repeated = [
+        *repeated_example(scored.main, scored.sentences),
+        *repeated_example(scored.examples, scored.example_sentences),
+    ]
     published = scores.load_scores(outputs["scores",]) if ("scores",) in outputs else None
     real = real_verdicts(published, options.seed) if published else []
+    tests = claim_tests(scored.main, scored.settings.band, options.seed)
     sections = [
-        claims_section(
-            [*claim_tests(main, settings.band, options.seed), *(test for each in real for test in wording_claims(each))]
-        ),
+        claims_section([*tests, *(test for each in real for test in wording_claims(each))]),
         Section(
             "figure-1",
             "Figure 1: an example",
-            "One sentence of CrowS-Pairs in four wordings.",
-            example_finding(FIGURE_1, *own_examples),
+            "One sentence of CrowS-Pairs in four scored.",
+            example_finding(FIGURE_1, *scored.own_examples),
             "The paper's figure adds a pronoun that the pair of the published file does not have.",
         ),
         Section(
             "table-1",
             "Table 1: the pairs",
             "Pairs per bias type, originals and paraphrases together.",
-            Finding((), _sizes(next(iter(families.values())))),
+            Finding((), _sizes(next(iter(scored.families.values())))),
             "The authors' paraphrases are not public: ours are of other originals, so the counts differ.",
         ),
-        Section(
-            "figure-2",
-            "Figure 2: originals in agreement",
-            "For how many originals do all wordings have the same sign?",
-            Finding(
-                tuple(answer(verdicts, settings) for verdicts in main),
-                (
-                    tables.agreement_table(main),
-                    bias_table(main, options.seed),
-                    *(compared_with_paper(overall, 1) or [_printed(ALL)]),
-                ),
-                (_agreement_plot(families),),
-                tuple(notes),
-            ),
-            "Reasons for differences: other paraphrases of other originals; chance agreement depends on how "
-            "many paraphrases an original has.",
-        ),
-        Section(
-            "figure-3",
-            "Figure 3: agreement by bias type",
-            "The same for every bias type.",
-            Finding(
-                (),
-                (*([types] if types.rows else []), *(compared_with_paper(by_type, 1) or [_printed("")])),
-                tables.type_plots(main),
-                () if types.rows else ("The pairs have no bias types.",),
-            ),
-            "With few originals per type, read the intervals before any difference.",
-        ),
-        Section(
-            "figure-4",
-            "Figure 4: how large the differences are",
-            f"The distribution of differences, and the share within ±{settings.band:g}.",
-            Finding((), tuple(table for table in sizes if table.rows), (tables.histogram_plot(main, settings),)),
-        ),
-        Section(
-            "table-2",
-            "Table 2: one example in several wordings",
-            "The difference of one original and its paraphrases under every model.",
-            table_2_finding(
-                papers_example((families, sentences), own_examples), most_opposed(families, sentences), repeated
-            ),
-            f"The paper's example is {TABLE_2} with one word exchanged: it is scored if CrowS-Pairs is on this "
-            "machine, or if --data is a file with its wordings.",
-        ),
+        _agreement_section(scored, overall, options.seed),
+        _type_section(scored, by_type),
+        _size_section(scored),
+        _example_section(scored, repeated),
+        *([real_models_section(real)] if real else []),
     ]
-    if real:
-        sections.append(real_models_section(real))
     return Conclusion(sections, [*overall, *by_type, *repeated])
+
+
+def _wordings(outputs: Outputs, options: StudyOptions) -> Wordings:
+    """What the steps scored."""
+    results, examples = (_load(outputs, name) for name in ("diagnose", "examples"))
+    every, of_examples = (
+        [verdicts for result in loaded.values() for verdicts in _verdicts(result, options.seed)]
+        for loaded in (results, examples)
+    )
+    main, shown = ([each for each in verdicts if each.scale in (PER_TOKEN, OWN)] for verdicts in (every, of_examples))
+    notes = tuple(dict.fromkeys(note for result in results.values() for note in result.findings[0].finding.notes))
+    settings = DiagnosisSettings(seed=options.seed, band=options.settings["band"])
+    return Wordings(every, main, _sentences(results), shown, _sentences(examples), notes, settings)
+
+
+def _agreement_section(scored: Wordings, overall: Sequence[PaperComparison], seed: int) -> Section:
+    main = scored.main
+    printed = compared_with_paper(overall, 1) or [_printed(ALL)]
+    return Section(
+        "figure-2",
+        "Figure 2: originals in agreement",
+        "For how many originals do all wordings have the same sign?",
+        Finding(
+            tuple(answer(verdicts, scored.settings) for verdicts in main),
+            (tables.agreement_table(main), bias_table(main, seed), *printed),
+            (_agreement_plot(scored.families),),
+            scored.notes,
+        ),
+        "Reasons for differences: other paraphrases of other originals; chance agreement depends on how "
+        "many paraphrases an original has.",
+    )
+
+
+def _type_section(scored: Wordings, by_type: Sequence[PaperComparison]) -> Section:
+    types = tables.type_table(scored.main)
+    return Section(
+        "figure-3",
+        "Figure 3: agreement by bias type",
+        "The same for every bias type.",
+        Finding(
+            (),
+            (*([types] if types.rows else []), *(compared_with_paper(by_type, 1) or [_printed("")])),
+            tables.type_plots(scored.main),
+            () if types.rows else ("The pairs have no bias types.",),
+        ),
+        "With few originals per type, read the intervals before any difference.",
+    )
+
+
+def _size_section(scored: Wordings) -> Section:
+    main, settings = scored.main, scored.settings
+    sizes = (tables.band_table(scored.every, settings), tables.size_table(main, settings), tables.opposed_table(main))
+    return Section(
+        "figure-4",
+        "Figure 4: how large the differences are",
+        f"The distribution of differences, and the share within ±{settings.band:g}.",
+        Finding((), tuple(table for table in sizes if table.rows), (tables.histogram_plot(main, settings),)),
+    )
+
+
+def _example_section(scored: Wordings, repeated: Sequence[PaperComparison]) -> Section:
+    families, sentences = scored.families, scored.sentences
+    shown = papers_example((families, sentences), scored.own_examples)
+    return Section(
+        "table-2",
+        "Table 2: one example in several wordings",
+        "The difference of one original and its paraphrases under every model.",
+        table_2_finding(shown, most_opposed(families, sentences), repeated),
+        f"The paper's example is {TABLE_2} with one word exchanged: it is scored if CrowS-Pairs is on this "
+        "machine, or if --data is a file with its scored.",
+    )
 
 
 def _load(outputs: Outputs, name: str) -> dict[str, Result]:

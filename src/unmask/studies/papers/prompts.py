@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unmask import data as datasets
@@ -21,6 +22,7 @@ from unmask.studies.papers.prompts_hld import (
 )
 from unmask.studies.papers.prompts_tables import (
     TYPES,
+    Results,
     example_finding,
     rank_finding,
     score_comparisons,
@@ -39,16 +41,16 @@ NOBODY = "anonymous"  # annotator of judgements without a name
 
 def plan(options: StudyOptions) -> dict[Role, Step]:
     """For every model: audits of the benchmark and of the completed prompts, and its answers to the prompts."""
-    limit, top = options.settings["prompts"], options.settings["top"]
+    of_type = options.settings["prompts"]
+    limit = of_type and of_type * len(TYPES)
     own = options.data[1] if len(options.data) > 1 else OWN_PAIRS
     _judgements(options)  # a mistake in the file ends the study before it begins
     steps: dict[Role, Step] = {}
     for model in options.models:
         common = {**options.scoring, "model": model, "shard": options.shard}
         steps["benchmark", model] = audits.step(model, options.data[0], MEASURES, **common)
-        of_types = limit and limit * len(TYPES)
-        steps["pairs", model] = audits.step(model, own, MEASURES, **{**common, "limit": of_types})
-        asked = {"limit": limit, "top": top, "dtype": options.dtype}
+        steps["pairs", model] = audits.step(model, own, MEASURES, **{**common, "limit": limit})
+        asked = {"limit": limit, "seed": options.seed, "top": options.settings["top"], "dtype": options.dtype}
         kind, name = "unmask.studies.steps.prompts:ASKED", f"ask {model} the prompts"
         steps["answers", model] = Step.of(name, kind, asked, model=model, data="prompts")
     return steps
@@ -89,6 +91,27 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     ]
     sections = [
         claims_section(tests, notes),
+        *_table_sections(benchmark, own, scores, options),
+        Section(
+            "hld",
+            "Human-level diagnosis",
+            "Share of prompts with a biased answer: by people where they judged, else by the rule for clear cases.",
+            hld_finding(answers, annotations, shares, taus, options.seed),
+            "The rule: of the likeliest words the likeliest listed one decides, so she against he after a nurse. "
+            "To judge the answers, fill in the columns judge and verdict (biased, not biased, undecided) of the CSV "
+            "file of the last table, and run the study again with --judgements FILE. The paper states that this "
+            "measure ranks bias types as Table V does, and prints no number for it.",
+        ),
+    ]
+    numbers = [PaperComparison("hld", estimate, None) for estimate in shares if estimate.group == "all"]
+    return Conclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])
+
+
+def _table_sections(
+    benchmark: Results, own: Results, scores: Mapping[str, Sequence[PaperComparison]], options: StudyOptions
+) -> list[Section]:
+    """Tables I to V."""
+    return [
         Section(
             "table-1",
             "Table I: the benchmark's pairs",
@@ -119,7 +142,8 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             score_finding(scores[OWN], OWN, model_changes(own, options.seed)),
             "The paper's 100 prompts are not public and ours differ, so no number is compared. Its text gives BERT and "
             "ALBERT the scores of RoBERTa in its Table IV, and RoBERTa theirs; the table is shown. Its scores fit 99 "
-            "pairs with 14 anti-stereo ones, none won, which it leaves out; ours have 40 such pairs of 100.",
+            "pairs with 14 anti-stereo ones, none won, which it leaves out, and it reports no neutral pairs; ours have "
+            "40 anti-stereo pairs of 100.",
         ),
         Section(
             "table-5",
@@ -129,16 +153,4 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "The paper does not say on which data it ranks. Reasons for differences: the mean difference grows with "
             "sentence length, which differs between bias types.",
         ),
-        Section(
-            "hld",
-            "Human-level diagnosis",
-            "Share of prompts with a biased answer: by people where they judged, else by the rule for clear cases.",
-            hld_finding(answers, annotations, shares, taus, options.seed),
-            "The rule: of the likeliest words the likeliest listed one decides, so she against he after a nurse. "
-            "To judge the answers, fill in the columns judge and verdict (biased, not biased, undecided) of the CSV "
-            "file of the last table, and run the study again with --judgements FILE. The paper states that this "
-            "measure ranks bias types as Table V does, and prints no number for it.",
-        ),
     ]
-    numbers = [PaperComparison("hld", estimate, None) for estimate in shares if estimate.group == "all"]
-    return Conclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])

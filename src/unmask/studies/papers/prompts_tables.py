@@ -31,7 +31,7 @@ def size_finding(results: Results, limit: int | None) -> Finding:
     for name, label in TYPES.items():
         ours = by_type.get(name) or by_type.get(label)
         counted = Estimate(ours.n + ours.unscored if ours else 0, data=data)
-        published, reason = collect.find_published("prompts", "table-1", counted, limit=limit, group=label)
+        published, reason, _ = collect.find_published("prompts", "table-1", counted, limit=limit, group=label)
         rows.append((label, int(counted.value), None if published is None else int(published)))
         reasons |= {reason} - {""}
     note = f"Pairs of {data}. Counts have no interval."
@@ -71,7 +71,7 @@ def score_finding(scores: Sequence[PaperComparison], item: str, changes: ModelCh
         "data": "data",
         "measure": "measure",
         "score": lambda estimate: SCORES[estimate.statistic],
-        "ours": collect.itself,
+        "ours": collect.VALUE,
         "n": "n",
         "neutral": "ties",
     }

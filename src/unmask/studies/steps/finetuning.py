@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from unmask.corpus.run import count
 from unmask.findings.storage import load_value
 from unmask.models import open_lm
 from unmask.studies.backends.ray import count_on_ray
-from unmask.studies.durations import OPTIMIZER
+from unmask.studies.durations import OPTIMIZER, TOKENS
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.texts import find_text_file
 from unmask.tasks import Grid, TaskSettings, find
@@ -29,9 +29,13 @@ from unmask.training.checkpoints import save_model
 
 COUNTS = "counts"  # the result folder of a TALLIED step
 FILES = ("train", "dev", "data")  # settings that name a file of the user
+LISTS = "lists"  # one that names two
 LENGTHS = {"stsbias": 35.0, "nlibias": 35.0, "biasbios": 90.0}  # mean tokens per example, approximate
 VALIDATION = {"stsbias": 1500, "nlibias": 1700, "biasbios": 130}  # examples of the data at hand
+BIAS_ITEMS = {"biasbios": 130, "sentiment": 1320, "toxicity": 2000, "winobias": 3168, "winogender": 1440}  # inputs
+SIDES = ("accuracy, pro, %", "accuracy, anti, %")  # of pronouns that are resolved without fine-tuning
 HOST_SECONDS = 4.0  # of data and resampling, at every training
+ANSWER_PASSES = 4.0  # per sentence and answer, approximate
 
 
 def finetune_and_track(context: StepContext) -> None:
@@ -62,6 +66,12 @@ def finetune(context: StepContext, on_observation: Callable[[TaskObservation], N
     shutil.rmtree(context.folder / WORK, ignore_errors=True)
 
 
+def measure_zero_shot(context: StepContext) -> None:
+    """Measure the bias of a language model in a task without fine-tuning."""
+    how: dict[str, Any] = {"opening": context.opening, "offline": context.runtime.offline, "store": False}
+    task(context.parameters["task"], context.model, out=context.folder, settings=_settings(context), **how)
+
+
 def count_gendered_words(context: StepContext) -> None:
     """Count gendered words in a task's training data (Table 1), those of the package or of the files `lists`."""
     chosen, settings = find(context.parameters["task"]), _settings(context)
@@ -71,21 +81,20 @@ def count_gendered_words(context: StepContext) -> None:
         for example in chosen.load_data(settings).train:
             file.write(" ".join(f"{example.text} {example.second or ''}".split()) + "\n")
     how: dict[str, Any] = {"count_with": count_files if context.parallel_map is map else count_on_ray, "processes": 1}
-    if lists := context.parameters.get("lists"):  # as the paper counts
-        paths = [find_text_file(context.runtime.place(name), context.runtime.data_dir) for name in lists]
-        how |= {"lists": tuple(paths), "names": ("feminine", "masculine"), "whitespace": True}
+    if lists := context.parameters.get(LISTS):  # as the paper counts
+        how |= {"lists": _word_lists(context, lists), "names": ("feminine", "masculine"), "whitespace": True}
     count(path, out=context.folder / COUNTS, professions=False, seed=settings.seed, **how)
     path.unlink()
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """The output of a fine-tuning step: bias during and after fine-tuning, and task performance."""
+    """The output of a step that runs a task: bias during and after fine-tuning, and task performance."""
 
-    points: tuple[CurvePoint, ...]  # empty after a search
+    points: tuple[CurvePoint, ...]  # empty after a search, and without fine-tuning
     bias: Value  # of the best model of a search, or at the last point
     n: int
-    score: Value  # accuracy or Pearson's r on the validation set
+    score: Value  # accuracy or Pearson's r on the validation set; without fine-tuning the accuracy of the better side
     majority_share: float  # the score of a constant prediction
     absolute: Value | None = None  # of BiasBios the mean of absolute gaps, where `bias` is that of signed ones
 
@@ -96,15 +105,20 @@ class TaskOutcome:
 
 
 def load_outcome(folder: Path) -> TaskOutcome:
-    """The output of a FOLLOWED or SEARCHED step."""
+    """The output of a FOLLOWED, SEARCHED or MEASURED step."""
     result = load(folder)
+    headline = result.estimates[0]
+    if not result.meta["details"]["fine_tuned"]:
+        sides = [each for each in result.estimates if each.statistic in SIDES and each.group == headline.group]
+        best = max(sides, key=lambda each: each.value)
+        score = Value(best.value / 100, best.low / 100, best.high / 100, best.method)
+        return TaskOutcome((), headline, headline.n, score, 0.5)
     (fine_tuned,) = result.meta["details"]["fine_tuned"]
     points = tuple(
         CurvePoint(**{**row, "bias": load_value(row["bias"])})
         for curve in result.meta["details"]["curves"]
         for row in curve["points"]
     )
-    headline = result.estimates[0]
     score = next(each for each in result.estimates if each.group == "split=validation")
     bias, n = (points[-1].bias, points[-1].n) if points else (headline, headline.n)
     absolute = next((each for each in result.estimates if each.statistic == ABSOLUTE), None)
@@ -114,8 +128,23 @@ def load_outcome(folder: Path) -> TaskOutcome:
 def _settings(context: StepContext) -> TaskSettings:
     chosen = dict(context.parameters["settings"])
     chosen |= {name: Path(context.runtime.place(chosen[name])) for name in FILES if chosen.get(name)}
+    if chosen.get(LISTS):
+        chosen[LISTS] = _word_lists(context, chosen[LISTS])
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
     return TaskSettings(seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen)
+
+
+def _word_lists(context: StepContext, names: Sequence[str]) -> tuple[Path, ...]:
+    """Files of words, by path or within the data folder."""
+    places = [context.runtime.place(name) for name in names]
+    return tuple(find_text_file(place, context.runtime.data_dir) or Path(place) for place in places)
+
+
+def zero_shot_work(step: Step) -> WorkEstimate:
+    """Every sentence with both answers."""
+    chosen = step.parameters["settings"]
+    items = chosen.get("limit") or BIAS_ITEMS.get(step.parameters["task"], 1000)
+    return WorkEstimate(forward_tokens=2.0 * items * TOKENS * ANSWER_PASSES)
 
 
 def work_estimate(step: Step) -> WorkEstimate:
@@ -135,7 +164,7 @@ def _bias_items(task: str, chosen: Mapping[str, Any]) -> int:
     """How many inputs the bias of a task is measured on."""
     if task == "stsbias":  # templates × professions × two sentences
         return int(chosen.get("limit") or 275) * 60 * 2
-    return 2 * int(chosen.get("triples") or 10_000) if task == "nlibias" else VALIDATION["biasbios"]
+    return 2 * int(chosen.get("triples") or 10_000) if task == "nlibias" else BIAS_ITEMS.get(task, 1000)
 
 
 def step(  # noqa: PLR0913, PLR0917 - the parts of a fine-tuning
@@ -147,12 +176,14 @@ def step(  # noqa: PLR0913, PLR0917 - the parts of a fine-tuning
     model: str | Step | None = None,
     lists: tuple[str, ...] = (),
 ) -> Step:
-    """A step of this kind (FOLLOWED, SEARCHED or TALLIED) for one task; the user's files are its data."""
-    parameters = {"task": task, "seed": seed, "settings": dict(settings), **({"lists": list(lists)} if lists else {})}
+    """A step of this kind (FOLLOWED, SEARCHED, MEASURED or TALLIED) for one task; the user's files are its data."""
+    parameters = {"task": task, "seed": seed, "settings": dict(settings), **({LISTS: list(lists)} if lists else {})}
     planned = Step.of(name, f"{__name__}:{kind}", parameters, model=model)
-    return replace(planned, data=(*(settings[name] for name in FILES if settings.get(name)), *lists))
+    files = [settings[name] for name in FILES if settings.get(name)]
+    return replace(planned, data=(*files, *(settings.get(LISTS) or ()), *lists))
 
 
 FOLLOWED = StepKind(finetune_and_track, version=5, estimate_work=work_estimate, resumable=True)
 SEARCHED = StepKind(finetune, version=5, estimate_work=work_estimate, resumable=True)
+MEASURED = StepKind(measure_zero_shot, estimate_work=zero_shot_work)
 TALLIED = StepKind(count_gendered_words, version=2, runs_model=False, has_parts=lambda _: True)
