@@ -15,6 +15,7 @@ from unmask.core.errors import ModelError, UnknownName, quote
 from unmask.models.adapter import base_of
 from unmask.models.builtin import BUILT_IN, BuiltinModel, builtin_models
 from unmask.models.folder import ModelFolder, is_file, is_folder
+from unmask.models.folding import HELD, release
 from unmask.models.gguf import SUFFIX, isolate, read_gguf
 
 
@@ -64,6 +65,8 @@ def locate(reference: Reference) -> Reference:
         return replace(locate(replace(reference, adapter=None)), adapter=adapter.at_commit())
     if folder.gguf is None and not folder.is_local and folder.path.endswith(SUFFIX):
         return Reference(_download(folder))
+    if folder.gguf is None and folder.is_local and is_file(f"{folder.path}/{HELD}"):
+        return replace(reference, folder=replace(folder, path=str(release(Path(folder.path)))))
     if folder.gguf is None and folder.is_adapter:
         adapter = folder.at_commit()
         base = resolve(base_of(adapter), offline=folder.offline)
