@@ -37,6 +37,8 @@ WORK = "unfinished"  # work folder inside the checkpoint folder, removed at the 
 SAVED = "checkpoint"  # in the work folder: the files of the checkpoint until all are written
 MOVED = "moved.json"  # in the work folder: the names of these files
 RECORD = "record.json"  # in the work folder: what `result.json` will say of a checkpoint that is yet to be measured
+# options that earlier versions did not record, and what they did
+_LATER_OPTIONS = {"word": None, "name_table": None, "train_pairs": "nine-axes", "lora": False, "rank": 16}
 SCHEMA1 = "mitigation.json"  # the record of a checkpoint before schema 2
 
 

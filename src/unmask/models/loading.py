@@ -80,6 +80,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
 def open_encoder(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     """Load any model for its hidden states: a language model, or without its head what has no LM head."""
     checkpoint = _find_checkpoint(ref, how or Opening())
+    _refuse_two_stacks(checkpoint.config, checkpoint.name)
     return _open(checkpoint, None if _has_lm_head(checkpoint.config) else "encoder")
 
 
@@ -294,6 +295,7 @@ def _classifier(
 
 def _kind(config: Any, kind: Kind | None, name: str) -> Kind:
     """Masked or causal: from the architectures in the configuration, else from its model type."""
+    _refuse_two_stacks(config, name)
     if kind is not None:
         if kind == "causal" and _is_bidirectional(config):
             raise ModelError(f"{name} is bidirectional: it cannot be scored as a causal model")
@@ -310,6 +312,14 @@ def _kind(config: Any, kind: Kind | None, name: str) -> Kind:
             "give the language model it was fine-tuned from (or set kind to load it anyway)"
         )
     return "masked" if _is_bidirectional(config) else "causal"
+
+
+def _refuse_two_stacks(config: Any, name: str) -> None:
+    if getattr(config, "is_encoder_decoder", False):
+        raise ModelError(
+            f"{name} is an encoder–decoder ({config.model_type}): neither masked nor causal scores are defined for "
+            "it; give a masked or a causal language model"
+        )
 
 
 def _has_lm_head(config: Any) -> bool:
@@ -550,6 +560,12 @@ def _advice(error: BaseException, folder: ModelFolder) -> str:
         return "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
     if isinstance(error, ImportError):
         return "install what is missing"
+    if "does not recognize this architecture" in reason or "is not supported yet" in reason:
+        return "update transformers; a model that brings its own code needs trust_remote_code, if you trust it"
+    if "gated repo" in reason:
+        return "accept its terms on its page of the hub, then log in with `hf auth login` or set HF_TOKEN"
+    if "couldn't connect" in reason:
+        return "no connection to the hub: check the network, or give a local folder"
     if folder.is_local:
         return "a file of the folder is damaged, or needs another version of transformers; copy or download it again"
     if folder.offline:
