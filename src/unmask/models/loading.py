@@ -45,6 +45,17 @@ _AUTO_CLASS: dict[ModelKind, str] = {
     "classifier": "AutoModelForSequenceClassification",
     "encoder": "AutoModel",
 }
+_MEMORY = "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
+_UNKNOWN = "update transformers; a model that brings its own code needs trust_remote_code, if you trust it"
+_ADVICE = {  # words of a library's error: what to do
+    "trust_remote_code": "it needs its own code; read that code, then set trust_remote_code",
+    "allocate memory": _MEMORY,
+    "out of memory": _MEMORY,
+    "does not recognize this architecture": _UNKNOWN,
+    "is not supported yet": _UNKNOWN,
+    "gated repo": "accept its terms on its page of the hub, then log in with `hf auth login` or set HF_TOKEN",
+    "couldn't connect": "no connection to the hub: check the network, or give a local folder",
+}
 _NO_HEAD = "opened without a head: only its hidden states are read"
 
 
@@ -553,19 +564,12 @@ def _cause(error: BaseException) -> str:
 
 
 def _advice(error: BaseException, folder: ModelFolder) -> str:
-    reason = str(error)
-    if "trust_remote_code" in reason:
-        return "it needs its own code; read that code, then set trust_remote_code"
-    if isinstance(error, MemoryError) or "allocate memory" in reason or "out of memory" in reason:
-        return "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
+    reason = "out of memory" if isinstance(error, MemoryError) else str(error)
+    known = next((advice for words, advice in _ADVICE.items() if words in reason), None)
+    if known is not None:
+        return known
     if isinstance(error, ImportError):
         return "install what is missing"
-    if "does not recognize this architecture" in reason or "is not supported yet" in reason:
-        return "update transformers; a model that brings its own code needs trust_remote_code, if you trust it"
-    if "gated repo" in reason:
-        return "accept its terms on its page of the hub, then log in with `hf auth login` or set HF_TOKEN"
-    if "couldn't connect" in reason:
-        return "no connection to the hub: check the network, or give a local folder"
     if folder.is_local:
         return "a file of the folder is damaged, or needs another version of transformers; copy or download it again"
     if folder.offline:
