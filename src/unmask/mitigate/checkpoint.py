@@ -28,7 +28,7 @@ from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, O
 from unmask.mitigate.training_pairs import load_training_pairs
 from unmask.models import Engine, Lm
 from unmask.models.eraser import Eraser, attached_eraser, save_eraser
-from unmask.models.folding import fold
+from unmask.models.folded_eraser import fold
 from unmask.training import TrainSettings
 from unmask.training.checkpoints import save_model
 from unmask.training.distributed import on_main_process, world_size

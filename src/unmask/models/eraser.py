@@ -3,7 +3,7 @@
 An eraser changes the hidden states that leave one layer, position by position; everything after it, and every measure,
 sees only the changed states. It is saved beside an ordinary checkpoint as `eraser.safetensors`, and the loader attaches
 it to language models and classifiers. Three kinds: projection (a subspace is removed), an affine map (LEACE), and a
-graded rotation (OSCaR). The first two are folded into the head of a model where that is exact (`models.folding`).
+graded rotation (OSCaR). The first two are folded into the head of a model where that is exact (`models.folded_eraser`).
 """
 
 from __future__ import annotations

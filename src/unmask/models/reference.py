@@ -14,8 +14,8 @@ from pathlib import Path
 from unmask.core.errors import ModelError, UnknownName, quote
 from unmask.models.adapter import base_of
 from unmask.models.builtin import BUILT_IN, BuiltinModel, builtin_models
+from unmask.models.folded_eraser import HELD, release
 from unmask.models.folder import ModelFolder, is_file, is_folder
-from unmask.models.folding import HELD, release
 from unmask.models.gguf import SUFFIX, isolate, read_gguf
 
 

@@ -15,7 +15,7 @@ from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.models import open_lm
 from unmask.models.eraser import FILE, Eraser, attach, attached_eraser, detach
-from unmask.models.folding import HELD, WEIGHTS, fold
+from unmask.models.folded_eraser import HELD, WEIGHTS, fold
 from unmask.models.loading import new_classifier, open_classifier, quiet
 from unmask.training.checkpoints import save_model
 
