@@ -32,7 +32,7 @@ from unmask.models.folder import ModelFolder, check_config, check_sizes, check_t
 from unmask.models.gguf import LINK, read_once
 from unmask.models.lm import Lm, ModelFacts, ModelKind, max_length
 from unmask.models.network import Network
-from unmask.models.reference import Reference, locate, resolve
+from unmask.models.reference import ModelReference, locate, resolve
 from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights, refuse_not_finite
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
@@ -63,7 +63,7 @@ _NO_HEAD = "opened without a head: only its hidden states are read"
 class _Checkpoint:
     """A model reference after resolving it: where to load from, and its configuration."""
 
-    reference: Reference
+    reference: ModelReference
     how: Opening
     config: Any
 

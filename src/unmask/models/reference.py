@@ -20,7 +20,7 @@ from unmask.models.gguf import SUFFIX, isolate, read_gguf
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ModelReference:
     """Where a model is loaded from."""
 
     folder: ModelFolder
@@ -33,18 +33,18 @@ class Reference:
         return self.folder.name if self.adapter is None else f"{self.folder.name}+{self.adapter.name}"
 
 
-def resolve(ref: str | Path | None, *, offline: bool) -> Reference:
+def resolve(ref: str | Path | None, *, offline: bool) -> ModelReference:
     """Find out what a model reference names; nothing is downloaded."""
     text = BUILT_IN if ref is None else str(ref)
     builtins = builtin_models()
     if text in builtins:
-        return Reference(ModelFolder(text, str(builtins[text].folder), None, offline), builtins[text])
+        return ModelReference(ModelFolder(text, str(builtins[text].folder), None, offline), builtins[text])
     if is_folder(text):
-        return Reference(ModelFolder(Path(text).resolve().name, text, None, offline))
+        return ModelReference(ModelFolder(Path(text).resolve().name, text, None, offline))
     if is_file(text) and not text.endswith(SUFFIX):
         raise ModelError(f"{quote(text)} is a file: give a folder with config.json, a {SUFFIX} file, or a hub name")
     if is_file(text):
-        return Reference(_gguf(Path(text), None, offline))
+        return ModelReference(_gguf(Path(text), None, offline))
     base, plus, adapter = text.rpartition("+")
     if plus and base and adapter and (base in builtins or not text.startswith(f"{BUILT_IN}-")):
         return _adapted(base, adapter, offline)
@@ -52,19 +52,19 @@ def resolve(ref: str | Path | None, *, offline: bool) -> Reference:
         raise UnknownName("built-in model", text, builtins)
     name, _, revision = text.partition("@")
     if name.endswith(SUFFIX) and name.count("/") >= 2 and not text.startswith((".", "/", "~")):
-        return Reference(ModelFolder(name, name, revision or None, offline))
+        return ModelReference(ModelFolder(name, name, revision or None, offline))
     if isinstance(ref, Path) or text.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ModelError(f"no folder {quote(text)}: give a folder with config.json, a hub name, or nothing")
-    return Reference(ModelFolder(name, name, revision or None, offline))
+    return ModelReference(ModelFolder(name, name, revision or None, offline))
 
 
-def locate(reference: Reference) -> Reference:
+def locate(reference: ModelReference) -> ModelReference:
     """The same at its commit on the hub; a GGUF file is downloaded, and the base model of an adapter is found."""
     folder, adapter = reference.folder, reference.adapter
     if adapter is not None:
         return replace(locate(replace(reference, adapter=None)), adapter=adapter.at_commit())
     if folder.gguf is None and not folder.is_local and folder.path.endswith(SUFFIX):
-        return Reference(_download(folder))
+        return ModelReference(_download(folder))
     if folder.gguf is None and folder.is_local and is_file(f"{folder.path}/{HELD}"):
         return replace(reference, folder=replace(folder, path=str(release(Path(folder.path)))))
     if folder.gguf is None and folder.is_adapter:
@@ -76,7 +76,7 @@ def locate(reference: Reference) -> Reference:
     return replace(reference, folder=folder.at_commit())
 
 
-def _adapted(base: str, adapter: str, offline: bool) -> Reference:
+def _adapted(base: str, adapter: str, offline: bool) -> ModelReference:
     """A base model and an adapter, which must not be adapted or built in themselves."""
     model, given = resolve(base, offline=offline), resolve(adapter, offline=offline)
     if model.adapter is not None:
