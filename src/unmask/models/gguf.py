@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
@@ -149,8 +150,7 @@ def read_gguf(path: Path) -> GgufFile:
 @contextmanager
 def read_once() -> Iterator[None]:
     """Let transformers parse the header of a file once for configuration and tokenizer, without a progress bar."""
-    from transformers import modeling_gguf_pytorch_utils as reader
-
+    reader: Any = import_module("transformers.modeling_gguf_pytorch_utils")
     load, bar = reader.load_gguf_checkpoint, reader.tqdm
 
     def load_once(path: str, return_tensors: bool = False, **options: Any) -> Any:
@@ -266,4 +266,4 @@ class _Header:
             ) from None
         if tensor.shape[0] % block or not all(tensor.shape):
             raise self._damage()
-        return tensor.weights // block * size
+        return int(tensor.weights // block * size)
