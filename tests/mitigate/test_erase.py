@@ -28,6 +28,7 @@ from unmask.mitigate.erase import (
     word_pairs,
 )
 from unmask.mitigate.inlp import fit_inlp
+from unmask.mitigate.leace import fit_leace
 from unmask.mitigate.oscar import fit_oscar
 from unmask.mitigate.projection import fit_projection
 from unmask.mitigate.spec import MitigationContext, MitigationOptions
@@ -291,7 +292,7 @@ def test_corpus_sentences_with_one_gendered_word_are_contexts() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("how", [fit_projection, fit_inlp, fit_oscar])
+@pytest.mark.parametrize("how", [fit_projection, fit_inlp, fit_leace, fit_oscar])
 def test_each_method_fits_and_reports_its_probe(leaning: Path, how: object) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
     eraser, facts = fit_eraser(lm, how, [], layer=1)  # type: ignore[arg-type] - one of the three
@@ -328,4 +329,6 @@ def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) ->
     again = find("projection").apply(context, TrainingCorpus((), ()))  # the one that was there is taken out first
     assert again.facts["eraser"] == worked.digest
     attach(outcome.model, worked)
-    assert [name for name, method in METHODS.items() if not method.trains] == ["inlp", "oscar", "projection", "prompt"]
+    assert [name for name, method in METHODS.items() if not method.trains] == [
+        *("inlp", "leace", "oscar", "projection", "prompt")
+    ]

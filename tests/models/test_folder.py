@@ -127,7 +127,7 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "code of the hub": (lambda f: settings(f, attn_implementation="evil/kernel"), "asks for code from the hub"),
     "own code": (lambda f: settings(f, model_type="x", auto_map={"AutoConfig": "evil.Evil"}), "trust_remote_code"),
     "named pickle": (lambda f: settings(f, transformers_weights="adapter_model.bin"), "names its weights"),
-    "an adapter": (lambda f: text(f, "adapter_config.json", "{}"), "merge the adapter into the model"),
+    "an adapter": (lambda f: text(f, "adapter_config.json", "{}"), "open MODEL+ADAPTER"),
     "other shapes": (lambda f: settings(f, intermediate_size=64), "intermediate.dense.bias (48, expected 64)"),
     "fewer layers": (
         lambda f: settings(f, num_hidden_layers=1),

@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.models.test_adapter import CONFIGS, make_adapter
 
+import gguf_files
 import zoo
 from unmask.models.eraser import Eraser, save_eraser
 
@@ -63,6 +65,13 @@ class Hub(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"[]")
             return
+        if path.startswith("/team/gated/"):
+            self.send_response(403)
+            self.send_header("X-Error-Code", "GatedRepo")
+            self.send_header("X-Error-Message", "Access to model team/gated is restricted.")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         if not name or not file.is_file():
             self.send_response(404)
             self.send_header("X-Error-Code", "EntryNotFound" if name else "RepoNotFound")
@@ -94,6 +103,10 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     (sharded / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
     folders = {"tiny": zoo.folder("bert-uncased"), "erased": erased, "sharded": sharded}
     folders["pickled"] = zoo.folder("pickle_only")
+    folders |= {name: tmp_path_factory.mktemp("hub") / name for name in ("quantised", "adapter")}
+    folders["quantised"].mkdir()
+    gguf_files.write(folders["quantised"] / "tiny.gguf", gguf_files.llama())
+    make_adapter(zoo.folder("bert-uncased"), folders["adapter"], CONFIGS["lora"])
     handler = type("Bound", (Hub,), {"folders": folders, "asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -145,6 +158,19 @@ def test_an_eraser_in_the_repository_is_attached(hub: dict[str, str]) -> None:
     (line,) = opened(hub, "team/erased")
     assert line.startswith(f"team/erased {COMMIT} BertForMaskedLM an eraser (projection)")
     assert opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9"}, "team/erased|offline") == [line]
+
+
+def test_gguf_files_and_adapters_of_the_hub(hub: dict[str, str]) -> None:
+    quantised, adapted = opened(hub, "team/quantised/tiny.gguf", "team/tiny+team/adapter@main")
+    assert quantised.startswith(f"team/quantised/tiny.gguf {COMMIT} LlamaForCausalLM weights were dequantised")
+    assert adapted == f"team/tiny+team/adapter {COMMIT} BertForMaskedLM"
+
+
+def test_a_gated_model_is_refused_with_what_to_do(hub: dict[str, str]) -> None:
+    (line,) = opened(hub, "team/gated")
+    assert line.startswith("refused: cannot open team/gated")
+    assert "accept its terms" in line
+    assert "HF_TOKEN" in line
 
 
 def test_a_sharded_model_is_fetched_whole_and_opened_offline(hub: dict[str, str]) -> None:

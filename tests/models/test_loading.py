@@ -146,6 +146,18 @@ def test_a_causal_model_cannot_be_loaded_as_masked() -> None:
     assert refusal(zoo.folder("gpt2"), Opening(kind="masked")).startswith("cannot open gpt2")
 
 
+def test_encoder_decoders_and_unknown_architectures_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    for config in (zoo.hf.T5Config(architectures=["T5ForConditionalGeneration"]), zoo.hf.BartConfig()):
+        config.save_pretrained(tmp_path / config.model_type)
+        assert f"is an encoder–decoder ({config.model_type})" in refusal(tmp_path / config.model_type)
+        with pytest.raises(ModelError, match="is an encoder–decoder"):
+            open_encoder(tmp_path / config.model_type)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "mamba9", "architectures": ["Mamba9ForCausalLM"]}))
+    message = refusal(tmp_path)
+    assert "mamba9" in message
+    assert "update transformers" in message
+
+
 # ------------------------------------------------------------------------------- names and folders
 
 

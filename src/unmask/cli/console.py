@@ -72,6 +72,6 @@ def new_folder(name: str) -> Path:
     """Create the default result folder of a run: its name and the time, and a number if another run has that."""
     from unmask.findings.folder import create_new
 
-    plain = Path(name).resolve().name if Path(name).is_dir() else name
+    plain = Path(name).resolve().name if Path(name).exists() else name
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:100]
     return create_new(RUNS / f"{slug}-{datetime.now():%Y%m%d-%H%M%S}")

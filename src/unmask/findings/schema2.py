@@ -34,6 +34,7 @@ class StoredModel(TypedDict):
     dtype: NotRequired[str]
     device: NotRequired[str]
     begin_rule: NotRequired[str]
+    origin: NotRequired[dict[str, str]]
     warnings: NotRequired[list[str]]
 
 

@@ -9,10 +9,10 @@ from unmask.core.lazy_imports import lazy_modules
 from unmask.mitigate.spec import Method
 
 if TYPE_CHECKING:
-    from unmask.mitigate import at, aul_loss, cda, dropout, erase, inlp, oscar, projection, prompt
+    from unmask.mitigate import at, aul_loss, cda, dropout, erase, inlp, leace, oscar, projection, prompt
 else:
-    at, aul_loss, cda, dropout, erase, inlp, oscar, projection, prompt = lazy_modules(
-        "unmask.mitigate", "at", "aul_loss", "cda", "dropout", "erase", "inlp", "oscar", "projection", "prompt"
+    at, aul_loss, cda, dropout, erase, inlp, leace, oscar, projection, prompt = lazy_modules(
+        "unmask.mitigate", "at", "aul_loss", "cda", "dropout", "erase", "inlp", "leace", "oscar", "projection", "prompt"
     )
 
 CDA = Method(
@@ -48,6 +48,7 @@ DROPOUT = Method(
     about="further training with dropout 0.20 of hidden states and 0.15 of attention, in any architecture",
     apply=dropout.apply,
     citation="webster-etal-2020-measuring",
+    adapts=False,
 )
 
 DROPOUT_BIAS_BENCH = Method(
@@ -57,6 +58,7 @@ DROPOUT_BIAS_BENCH = Method(
     apply=dropout.apply_as_bias_bench,
     citation="meade-etal-2022-empirical",
     published=True,
+    adapts=False,
 )
 
 INLP = Method(
@@ -67,6 +69,16 @@ INLP = Method(
     citation="ravfogel-etal-2020",
     trains=False,
     change_vectors=inlp.change_vectors,
+)
+
+LEACE = Method(
+    name="leace",
+    title="Least-squares concept erasure",
+    about="what a linear probe reads of gender is erased from the states of one layer, at the least change",
+    apply=partial(erase.apply, fit_function=leace.fit_leace),
+    citation="belrose-etal-2023-leace",
+    trains=False,
+    change_vectors=leace.change_vectors,
 )
 
 OSCAR = Method(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,10 +22,13 @@ from unmask.data.texts import TrainingCorpus
 from unmask.findings import Section
 from unmask.findings.envelope import RESULT, build, read_meta
 from unmask.mitigate import METHODS
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
+from unmask.mitigate.lora import FOLDER as ADAPTER
+from unmask.mitigate.lora import add_adapter, check_extra, merge_trained
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
 from unmask.mitigate.training_pairs import load_training_pairs
 from unmask.models import Engine, Lm
 from unmask.models.eraser import Eraser, attached_eraser, save_eraser
+from unmask.models.folded_eraser import fold
 from unmask.training import TrainSettings
 from unmask.training.checkpoints import save_model
 from unmask.training.distributed import on_main_process, world_size
@@ -34,6 +37,8 @@ WORK = "unfinished"  # work folder inside the checkpoint folder, removed at the 
 SAVED = "checkpoint"  # in the work folder: the files of the checkpoint until all are written
 MOVED = "moved.json"  # in the work folder: the names of these files
 RECORD = "record.json"  # in the work folder: what `result.json` will say of a checkpoint that is yet to be measured
+# options that earlier versions did not record, and what they did
+_LATER_OPTIONS = {"word": None, "name_table": None, "train_pairs": "nine-axes", "lora": False, "rank": 16}
 SCHEMA1 = "mitigation.json"  # the record of a checkpoint before schema 2
 
 
@@ -66,7 +71,8 @@ def make_checkpoint(  # noqa: PLR0913 - everything that determines a mitigation
     check_request(method, engine.lm, choices, folder)
     before = _copy_weights(engine.lm.network.model)
     request = request_of(method, engine.lm, corpus, settings, choices)
-    outcome = method.apply(MitigationContext(engine, folder / WORK, settings, choices, progress), corpus)
+    outcome = _apply(method, MitigationContext(engine, folder / WORK, settings, choices, progress), corpus)
+    folded = attached_eraser(outcome.model) is not None and fold(outcome.model)
     details = plain(
         {
             "request": request,
@@ -77,12 +83,23 @@ def make_checkpoint(  # noqa: PLR0913 - everything that determines a mitigation
             "losses": outcome.trained.losses if outcome.trained else [],
             "precision": outcome.trained.precision if outcome.trained else None,
             "processes": world_size(),
-            "changed": _weight_changes(before, outcome.model),
+            "changed": {**_weight_changes(before, outcome.model), "folded": folded},
         }
     )
     meta = build_meta(method, engine.lm, corpus, details)
     on_main_process(lambda: _save(outcome.model, engine.lm, folder, meta, measured_later=measured_later))
     return Checkpoint(folder, details, outcome.model)
+
+
+def _apply(method: Method, context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+    """The outcome of a method; with the option `lora` it trains an adapter, which is then merged."""
+    options = context.options
+    if not options.lora:
+        return method.apply(context, corpus)
+    adapted = add_adapter(context.lm, options.rank, context.settings.seed)
+    outcome = method.apply(context, corpus)
+    model, facts = merge_trained(adapted, context.folder / ADAPTER)
+    return replace(outcome, model=model, facts={**outcome.facts, **facts})
 
 
 def check_request(method: Method, lm: Lm, choices: MitigationOptions, folder: Path) -> None:
@@ -95,6 +112,11 @@ def check_request(method: Method, lm: Lm, choices: MitigationOptions, folder: Pa
         )
     if choices.axis not in method.axes:
         raise DataError(f"{method.name} does not support the axis {choices.axis}: use {method.axes[0]}")
+    if choices.lora and not (method.trains and method.adapts):
+        fit = ", ".join(name for name, other in METHODS.items() if other.trains and other.adapts)
+        raise DataError(f"{method.name} does not train a LoRA adapter: leave --lora out, or use one of {fit}")
+    if choices.lora:
+        check_extra()
     if folder.is_dir() and {path.name for path in folder.iterdir()} - {*own_files(folder)}:
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the checkpoint")
 
@@ -144,7 +166,10 @@ def _request(details: Mapping[str, Any]) -> dict[str, Any]:
     options = request.get("options") if isinstance(request, Mapping) else None
     if not request or not isinstance(options, Mapping):
         return {}
-    return {**request, "options": {"word": None, "name_table": None, "train_pairs": "nine-axes", **options}}
+    return {
+        **request,
+        "options": {"word": None, "name_table": None, "train_pairs": "nine-axes", "lora": False, "rank": 16, **options},
+    }
 
 
 def build_meta(
@@ -241,11 +266,15 @@ def _save(model: Any, lm: Lm, folder: Path, meta: Mapping[str, Any], *, measured
     save_model(model, lm.tokenizer, make_folder(saved))
     if (eraser := attached_eraser(model)) is not None:
         save_eraser(eraser, saved)
+    if meta["options"]["lora"]:
+        shutil.copytree(work / ADAPTER, saved / ADAPTER)
     names = sorted(path.name for path in saved.iterdir())
     write_json(work / MOVED, names)
     with writing(folder):
+        for path in (path for path in saved.rglob("*") if path.is_file()):
+            flush(path)
+        shutil.rmtree(folder / ADAPTER, ignore_errors=True)  # a folder replaces no folder
         for name in names:
-            flush(saved / name)
             (saved / name).replace(folder / name)
     if measured_later:
         write_json(work / RECORD, {"details": meta["details"]})

@@ -1,4 +1,4 @@
-"""Erasers: small files beside a checkpoint that `open_lm` applies; no weight is changed.
+"""Erasers: small files beside a checkpoint that `open_lm` applies.
 
 An eraser is fitted on a model's own hidden states of gendered words, each next to its counterpart in the same
 sentence, and attached to one of its layers. Can gender still be read from the states? A newly fitted linear
@@ -101,7 +101,7 @@ def erase_states(eraser: Eraser, states: Floats) -> Floats:
 
 
 def apply(context: MitigationContext, corpus: TrainingCorpus, fit_function: FitFunction) -> Outcome:
-    """Fit an eraser on the model's states in the corpus and attach it; no weight is changed."""
+    """Fit an eraser on the model's states in the corpus and attach it."""
     detach(context.model)
     eraser, facts = fit_eraser(
         *(context.lm, fit_function, corpus.sentences), layer=context.options.layer, seed=context.settings.seed

@@ -34,6 +34,7 @@ from unmask.mitigate.spec import Method, MitigationOptions, StaticOptions
 from unmask.mitigate.static import FILES, mitigate_vectors
 from unmask.mitigate.training_pairs import check_overlap, trained_data
 from unmask.models import Engine, Lm, open_lm
+from unmask.models.gguf import SUFFIX
 from unmask.training import TrainSettings
 from unmask.training.distributed import is_main_process, on_main_process, world_size
 
@@ -83,7 +84,7 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
         options=Options,
     )
     chosen, folder = METHODS.find(method), Path(out)
-    if model is not None and is_file(Path(model)):
+    if model is not None and is_file(Path(model)) and Path(model).suffix != SUFFIX:
         if corpus or curve:
             raise DataError(
                 f"{Path(model).name} is a file of word vectors, which is changed without text: leave it out"
@@ -108,6 +109,8 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
             return measure_prefixes(opened, chosen, open_lm(model, opening), prefixes, text, run)
         if not curve:
             return _mitigate(opened, chosen, open_lm(model, opening), text, settings, choices, opening, run)
+        if choices.lora:
+            raise DataError("a curve writes no checkpoint, and so no adapter: leave --lora out")
         if world_size() > 1:
             raise DataError("a curve trains models one after the other: start it without accelerate launch")
         return measure_curve(

@@ -38,6 +38,10 @@ class MitigationOptions:
     level: Literal["token", "sentence"] = option("token", "at: level of the projection loss, token or sentence.")
     length: int = option(128, "Tokens per training sequence.", least=8)
     layer: int = option(-1, "Erasers: layer whose hidden states are changed; 0 is the embedding layer, -1 the last.")
+    lora: bool = option(
+        False, "Train a LoRA adapter instead of all weights; saved in OUT/adapter, and merged into the checkpoint."
+    )
+    rank: int = option(16, "With --lora: rank of the adapter.", least=1, most=4096)
     strength: float = option(
         0.2, "at, aul-loss: weight of the bias term of the loss; the preserving term has the rest."
     )
@@ -150,4 +154,5 @@ class Method:
     # for a file of word vectors: the changed ones, and facts about the change
     change_vectors: Callable[[StaticPlan], tuple[WordVectors, dict[str, Any]]] | None = None
     saves: bool = True  # False: changes the input, not the model, so there is no checkpoint
+    adapts: bool = True  # False: trains another model than the one it is given, which therefore takes no adapter
     pairs: bool = False  # True: trains on pairs of sentences too, those of the option `train_pairs`

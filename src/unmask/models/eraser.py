@@ -2,7 +2,8 @@
 
 An eraser changes the hidden states that leave one layer, position by position; everything after it, and every measure,
 sees only the changed states. It is saved beside an ordinary checkpoint as `eraser.safetensors`, and the loader attaches
-it to language models and classifiers. Two kinds: projection (a subspace is removed), and a graded rotation (OSCaR).
+it to language models and classifiers. Three kinds: projection (a subspace is removed), an affine map (LEACE), and a
+graded rotation (OSCaR). The first two are folded into the head of a model where that is exact (`models.folded_eraser`).
 """
 
 from __future__ import annotations
@@ -28,14 +29,18 @@ FILE = "eraser.safetensors"
 SCHEMA = "1"
 _NAME = "unmask_eraser"  # of the submodule that holds the eraser's tensors, so that they move with the model
 _TOLERANCE = 1e-3  # of lengths and angles read from a file
-_KINDS = ({"removed"}, {"first", "second"})
+_KINDS = ({"removed"}, {"left", "right", "mean"}, {"first", "second"})
 
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """A fitted eraser: `removed` (orthonormal rows to project out), or a rotation's `first` and `second`."""
+    """A fitted eraser.
 
-    method: str  # "projection", "inlp", "oscar"
+    Its tensors are `removed` (orthonormal rows to project out); `left`, `right` and `mean` of the affine map
+    x − (x − mean) rightᵀ left; or a rotation's `first` and `second`.
+    """
+
+    method: str  # "projection", "inlp", "leace", "oscar"
     tensors: Mapping[str, Tensor]
     layer: int = -1  # its output is changed: 0 is the input of the first layer, -1 the output of the last
     about: str = ""
@@ -43,7 +48,10 @@ class Eraser:
     def __post_init__(self) -> None:
         """Refuse tensors of neither kind."""
         if set(self.tensors) not in _KINDS:
-            raise ModelError(f"an eraser with tensors {', '.join(self.tensors)}; expected removed, or first and second")
+            raise ModelError(
+                f"an eraser with tensors {', '.join(self.tensors)}; expected removed, or left, right and mean, "
+                "or first and second"
+            )
 
     def __call__(self, states: Tensor) -> Tensor:
         """The erased states, in the dtype of the input; computed in fp32 or better."""
@@ -51,9 +59,21 @@ class Eraser:
         tensors = {name: tensor.to(wide) for name, tensor in self.tensors.items()}
         if "removed" in tensors:
             erased = wide - (wide @ tensors["removed"].T) @ tensors["removed"]
+        elif "mean" in tensors:
+            erased = wide - ((wide - tensors["mean"]) @ tensors["right"].T) @ tensors["left"]
         else:
             erased = _rotate(wide, tensors["first"], tensors["second"])
         return erased.to(states.dtype)
+
+    @property
+    def affine(self) -> tuple[Tensor, Tensor] | None:
+        """The matrix M and the vector c of the map x M + c, in float64; None for a rotation, which is not affine."""
+        if "first" in self.tensors:
+            return None
+        tensors = {name: tensor.detach().cpu().double() for name, tensor in self.tensors.items()}
+        right, left = (tensors[name if "mean" in tensors else "removed"] for name in ("right", "left"))
+        mean = tensors.get("mean", torch.zeros(self.size, dtype=torch.float64))
+        return torch.eye(self.size, dtype=torch.float64) - right.T @ left, (mean @ right.T) @ left
 
     @property
     def size(self) -> int:
@@ -140,12 +160,21 @@ def read_eraser(path: Path) -> Eraser:
 
 
 def _fits(name: str, tensor: Tensor) -> bool:
-    """Whether a tensor of a file has the form of its name: rows to remove, or one direction."""
-    return tensor.is_floating_point() and tensor.ndim == (2 if name == "removed" else 1) and tensor.shape[-1] > 0
+    """Whether a tensor of a file has the form of its name: rows, or one vector."""
+    rows = name in ("removed", "left", "right")
+    return tensor.is_floating_point() and tensor.ndim == (2 if rows else 1) and tensor.shape[-1] > 0
 
 
 def _is_orthonormal(tensors: Mapping[str, Tensor]) -> bool:
-    """Whether the directions have length 1; removed ones are orthogonal too, the two of a rotation not parallel."""
+    """Whether the directions have length 1; removed ones are orthogonal too, the two of a rotation not parallel.
+
+    The rows of an affine map must be biorthogonal, for then nothing is left to erase in what it has erased.
+    """
+    if "mean" in tensors:
+        left, right, mean = (tensors[name].double() for name in ("left", "right", "mean"))
+        if left.shape != right.shape or mean.shape != left.shape[1:]:
+            return False
+        return bool(torch.allclose(right @ left.T, torch.eye(len(left), dtype=left.dtype), atol=_TOLERANCE))
     if "removed" in tensors:
         rows = tensors["removed"].double()
         return bool(torch.allclose(rows @ rows.T, torch.eye(len(rows), dtype=rows.dtype), atol=_TOLERANCE))

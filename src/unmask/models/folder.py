@@ -19,8 +19,9 @@ from pydantic import Field
 
 from unmask.core.boundary import read_json, read_text, validate
 from unmask.core.errors import ModelError, quote
+from unmask.models.gguf import GgufFile
 
-_CONFIG, _ADAPTER = "config.json", "adapter_config.json"
+_CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
 _SAFE, _SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 _BLOBS = re.compile(r"/models--[^/]+/blobs/[^/]+$")  # where the hub's cache keeps the files of its snapshots
@@ -72,6 +73,7 @@ class ModelFolder:
     path: str  # of the folder, or the repository's name
     revision: str | None
     offline: bool
+    gguf: GgufFile | None = None  # the folder then holds nothing but a link to this file
 
     @property
     def is_local(self) -> bool:
@@ -106,7 +108,15 @@ class ModelFolder:
 
     def at_commit(self) -> ModelFolder:
         """The same at its commit: all files are then of one state of the repository."""
-        return self if self.is_local else replace(self, revision=self.find_config().parent.name)
+        if self.is_local:
+            return self
+        path = self.find(ADAPTER_CONFIG) if self.is_adapter else self.find_config()
+        return replace(self, revision=None if path is None else path.parent.name)
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether it holds an adapter and no model; asks the hub."""
+        return self.find(_CONFIG) is None and self.find(ADAPTER_CONFIG) is not None
 
     def find_conversion(self) -> ModelFolder | None:
         """The hub's own conversion of pickled weights to safetensors; None if there is none."""
@@ -125,6 +135,11 @@ class ModelFolder:
 def is_folder(path: str) -> bool:
     """Whether this is the path of a folder; False also for what cannot be a path."""
     return os.path.isdir(path)  # noqa: PTH112 - Path raises for a name that is too long
+
+
+def is_file(path: str) -> bool:
+    """Whether this is the path of a file; False also for what cannot be a path."""
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 @contextmanager
@@ -148,14 +163,10 @@ def private_hub(*, offline: bool) -> Iterator[None]:
 def check_config(folder: ModelFolder) -> None:
     """Refuse a configuration that is not a JSON object, or claims sizes that no model has."""
     path = folder.find_config()
-    config = _read_object(path)
+    config = read_object(path)
     validate(_Config, config, str(path), ModelError)
-    for part in (config, *(value for value in config.values() if isinstance(value, dict))):  # such as text_config
-        for name, (least, most) in _LIMITS.items():
-            value = part.get(name)
-            sizes = value if isinstance(value, list) else [value]  # some models have one per layer
-            if any(size is not None and (type(size) is not int or not least <= size <= most) for size in sizes):
-                raise ModelError(f"{path}: {name} is {quote(value)}, expected an integer from {least} to {most:,}")
+    check_sizes(config, str(path))
+    for part in _parts(config):
         kernels = [value for name, value in part.items() if name.endswith("_implementation") and "/" in str(value)]
         if kernels:
             raise ModelError(f"{path} asks for code from the hub ({quote(kernels[0])}): remove the entry")
@@ -163,14 +174,30 @@ def check_config(folder: ModelFolder) -> None:
         raise ModelError(
             f"{path} names its weights in transformers_weights: call the file {_SAFE} and remove the entry"
         )
-    if folder.find(_ADAPTER) is not None:
+    if folder.find(ADAPTER_CONFIG) is not None:
         raise ModelError(
-            f"cannot open {folder.name}: {_ADAPTER} says that it needs an adapter, which would not be loaded; merge "
-            f"the adapter into the model (merge_and_unload) and save it, or remove {_ADAPTER}"
+            f"cannot open {folder.name}: it holds a model and {ADAPTER_CONFIG}, which says that it needs an adapter; "
+            f"keep them in two folders and open MODEL+ADAPTER, or remove {ADAPTER_CONFIG}"
         )
 
 
-def _read_object(path: Path) -> dict[str, Any]:
+def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A configuration and those inside it, such as text_config."""
+    yield config
+    yield from (value for value in config.values() if isinstance(value, dict))
+
+
+def check_sizes(config: dict[str, Any], where: str) -> None:
+    """Refuse sizes that no model has."""
+    for part in _parts(config):
+        for name, (least, most) in _LIMITS.items():
+            value = part.get(name)
+            sizes = value if isinstance(value, list) else [value]  # some models have one per layer
+            if any(size is not None and (type(size) is not int or not least <= size <= most) for size in sizes):
+                raise ModelError(f"{where}: {name} is {quote(value)}, expected an integer from {least} to {most:,}")
+
+
+def read_object(path: Path) -> dict[str, Any]:
     """The JSON object of a file; published ones may have Infinity."""
     return validate(dict[str, Any], read_json(path, ModelError, finite=False), str(path), ModelError)
 
@@ -182,14 +209,14 @@ def check_weights(folder: ModelFolder, *, allow_pickle: bool) -> int | None:
         if path is not None:
             files = _find_shards(folder, path, allow_pickle=allow_pickle) if name.endswith(".json") else [path]
             for file in files:
-                _check_safetensors(file)
+                check_safetensors(file)
             return sum(file.stat().st_size for file in files)
     return None
 
 
 def _find_shards(folder: ModelFolder, index: Path, *, allow_pickle: bool) -> list[Path]:
     """The files an index names; refused are all but weights files inside the folder."""
-    names = sorted(set(validate(_Index, _read_object(index), str(index), ModelError).weight_map.values()))
+    names = sorted(set(validate(_Index, read_object(index), str(index), ModelError).weight_map.values()))
     endings = (".safetensors", ".bin") if allow_pickle else (".safetensors",)
     shards = []
     for name in names:
@@ -208,7 +235,8 @@ def _find_shards(folder: ModelFolder, index: Path, *, allow_pickle: bool) -> lis
     return shards
 
 
-def _check_safetensors(path: Path) -> None:
+def check_safetensors(path: Path) -> None:
+    """Refuse a weights file that is not whole, or empty; others than safetensors are not read."""
     from safetensors import SafetensorError, safe_open
 
     if path.suffix != ".safetensors":
@@ -227,7 +255,7 @@ def check_tokenizer(folder: ModelFolder) -> None:
     for name in ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"):
         path = folder.find(name)
         if path is not None:
-            validate(_TokenizerConfig, _read_object(path), str(path), ModelError)
+            validate(_TokenizerConfig, read_object(path), str(path), ModelError)
     for name in ("tokenizer.json", "vocab.json", "vocab.txt", "merges.txt"):
         path = folder.find(name)
         if path is not None and not read_text(path, ModelError).strip():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
@@ -33,6 +33,7 @@ class ModelFacts:
     begin_rule: str  # causal: how the first token is scored
     built_in: bool
     warnings: tuple[str, ...] = ()
+    origin: Mapping[str, str] = field(default_factory=dict)  # what it was made from: a GGUF file, an adapter, …
     shortcuts: tuple[str, ...] = ()  # what `models.fast` replaces in its forward pass, without changing results
 
 

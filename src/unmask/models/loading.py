@@ -12,24 +12,27 @@ import copy
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
-from unmask.core.errors import ModelError, UnknownName, UnmaskError, one_line, quote, shorten
+from unmask.core.errors import ModelError, UnmaskError, one_line, shorten
 from unmask.core.options import Opening
 from unmask.core.types import Kind
-from unmask.models.builtin import BUILT_IN, BuiltinModel, add_low_rank_update, builtin_models
+from unmask.models.adapter import merge_adapter, read_config
+from unmask.models.builtin import BuiltinModel, add_low_rank_update
 from unmask.models.classifier import MAX_LENGTH, Classifier
 from unmask.models.eraser import FILE as ERASER
 from unmask.models.eraser import Eraser, attach, attached_eraser, erased_fingerprint, read_eraser
 from unmask.models.fast import is_enabled
-from unmask.models.folder import ModelFolder, check_config, check_tokenizer, check_weights, is_folder, private_hub
+from unmask.models.folder import ModelFolder, check_config, check_sizes, check_tokenizer, check_weights, private_hub
+from unmask.models.gguf import LINK, read_once
 from unmask.models.lm import Lm, ModelFacts, ModelKind, max_length
 from unmask.models.network import Network
+from unmask.models.reference import ModelReference, locate, resolve
 from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights, refuse_not_finite
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
@@ -42,6 +45,17 @@ _AUTO_CLASS: dict[ModelKind, str] = {
     "classifier": "AutoModelForSequenceClassification",
     "encoder": "AutoModel",
 }
+_MEMORY = "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
+_UNKNOWN = "update transformers; a model that brings its own code needs trust_remote_code, if you trust it"
+_ADVICE = {  # words of a library's error: what to do
+    "trust_remote_code": "it needs its own code; read that code, then set trust_remote_code",
+    "allocate memory": _MEMORY,
+    "out of memory": _MEMORY,
+    "does not recognize this architecture": _UNKNOWN,
+    "is not supported yet": _UNKNOWN,
+    "gated repo": "accept its terms on its page of the hub, then log in with `hf auth login` or set HF_TOKEN",
+    "couldn't connect": "no connection to the hub: check the network, or give a local folder",
+}
 _NO_HEAD = "opened without a head: only its hidden states are read"
 
 
@@ -49,15 +63,19 @@ _NO_HEAD = "opened without a head: only its hidden states are read"
 class _Checkpoint:
     """A model reference after resolving it: where to load from, and its configuration."""
 
-    folder: ModelFolder
-    builtin: BuiltinModel | None
+    reference: ModelReference
     how: Opening
     config: Any
 
     @property
     def name(self) -> str:
         """Its name in results."""
-        return self.folder.name
+        return self.reference.name
+
+    @property
+    def folder(self) -> ModelFolder:
+        """The files of the model, the base model where there is an adapter."""
+        return self.reference.folder
 
     @property
     def source(self) -> dict[str, Any]:
@@ -73,6 +91,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
 def open_encoder(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     """Load any model for its hidden states: a language model, or without its head what has no LM head."""
     checkpoint = _find_checkpoint(ref, how or Opening())
+    _refuse_two_stacks(checkpoint.config, checkpoint.name)
     return _open(checkpoint, None if _has_lm_head(checkpoint.config) else "encoder")
 
 
@@ -173,38 +192,27 @@ def is_classifier(ref: str | Path, how: Opening) -> bool:
     return any(name.endswith("ForSequenceClassification") for name in architectures)
 
 
-def resolve(ref: str | Path | None) -> tuple[str, str | None, str, BuiltinModel | None]:
-    """Where to load from, the revision, the name for results, and the built-in model if it is one."""
-    text = BUILT_IN if ref is None else str(ref)
-    builtins = builtin_models()
-    if text in builtins:
-        return str(builtins[text].folder), None, text, builtins[text]
-    if is_folder(text):
-        return text, None, Path(text).resolve().name, None
-    if text.startswith(f"{BUILT_IN}-"):
-        raise UnknownName("built-in model", text, builtins)
-    name, _, revision = text.partition("@")
-    if isinstance(ref, Path) or text.startswith((".", "/", "~")) or name.count("/") > 1:
-        raise ModelError(f"no folder {quote(text)}: give a folder with config.json, a hub name, or nothing")
-    return name, revision or None, name, None
-
-
 def _find_checkpoint(ref: str | Path | None, how: Opening) -> _Checkpoint:
     """Resolve a model reference and read its configuration."""
     from huggingface_hub import is_offline_mode
 
-    path, revision, name, builtin = resolve(ref)
-    folder = ModelFolder(name, path, revision, how.offline or is_offline_mode())
-    with opening(folder):
-        folder = folder.at_commit()
-        check_config(folder)
-    with opening(folder, "config.json"):
-        config = _auto("AutoConfig").from_pretrained(**_source(folder, how))
-    return _Checkpoint(folder, builtin, how, config)
+    reference = resolve(ref, offline=how.offline or is_offline_mode())
+    with opening(reference.folder):
+        reference = locate(reference)
+        if reference.folder.gguf is None:
+            check_config(reference.folder)
+        if reference.adapter is not None:
+            read_config(reference.adapter)
+    with opening(reference.folder, "config.json" if reference.folder.gguf is None else "header"):
+        config = _auto("AutoConfig").from_pretrained(**_source(reference.folder, how))
+        check_sizes(config.to_dict(), reference.folder.name)
+    return _Checkpoint(reference, how, config)
 
 
 def _source(folder: ModelFolder, how: Opening) -> dict[str, Any]:
-    return {"pretrained_model_name_or_path": folder.path, "trust_remote_code": how.trust_remote_code, **folder.place}
+    gguf = {} if folder.gguf is None else {"gguf_file": LINK}
+    source = {"pretrained_model_name_or_path": folder.path, "trust_remote_code": how.trust_remote_code}
+    return {**source, **folder.place, **gguf}
 
 
 def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, Any, ModelFacts]:
@@ -214,7 +222,7 @@ def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, 
     """
     import torch
 
-    how, name, builtin = checkpoint.how, checkpoint.name, checkpoint.builtin
+    how, name, builtin = checkpoint.how, checkpoint.name, checkpoint.reference.builtin
     with opening(checkpoint.folder):
         kind = kind or _kind(checkpoint.config, how.kind, name)
         checkpoint = _with_weights(checkpoint, kind)
@@ -224,6 +232,7 @@ def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, 
         if builtin is not None and builtin.update is not None:
             add_low_rank_update(model, builtin.update)
         _refuse_bad_tokenizer(tokenizer, model, kind, name)
+        model, origin = _adapted(checkpoint, model, tokenizer, kind)
         eraser = _read_eraser(checkpoint)
         digest = fingerprint(model, tokenizer, kind)
         if eraser is not None:
@@ -240,10 +249,30 @@ def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, 
         fingerprint=digest,
         dtype=f"{how.dtype}+tf32" if how.tf32 and device.type == "cuda" else how.dtype,
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
-        built_in=builtin is not None,
-        warnings=(*_warnings(how, builtin), *((eraser.description,) if eraser else ())),
+        built_in=builtin is not None and checkpoint.reference.adapter is None,
+        warnings=(*_warnings(how, builtin), *_origin_warnings(origin), *((eraser.description,) if eraser else ())),
+        origin=origin,
     )
     return model, tokenizer, facts
+
+
+def _adapted(checkpoint: _Checkpoint, model: Any, tokenizer: Any, kind: ModelKind) -> tuple[Any, dict[str, str]]:
+    """The model with the factors of a GGUF file and the adapter applied; and what results record about both."""
+    import torch
+
+    gguf, adapter = checkpoint.folder.gguf, checkpoint.reference.adapter
+    origin: dict[str, str] = {}
+    if gguf is not None:
+        gguf.scale_positions(model)
+        origin = gguf.origin
+    if adapter is None:
+        return model, origin
+    base = {"base": checkpoint.folder.name, "base fingerprint": fingerprint(model, tokenizer, kind)}
+    ids = torch.tensor([tokenizer(_SHORT_TEXT, verbose=False)["input_ids"] or [0]])
+    with opening(adapter):
+        model, facts = merge_adapter(model, adapter, ids, allow_pickle=checkpoint.how.allow_pickle)
+        refuse_not_finite(model, checkpoint.name)
+    return model.to(getattr(torch, DTYPES[checkpoint.how.dtype])), {**origin, **base, **facts}
 
 
 def _facts(model: Any, tokenizer: Any, kind: ModelKind, **known: Any) -> ModelFacts:
@@ -277,6 +306,7 @@ def _classifier(
 
 def _kind(config: Any, kind: Kind | None, name: str) -> Kind:
     """Masked or causal: from the architectures in the configuration, else from its model type."""
+    _refuse_two_stacks(config, name)
     if kind is not None:
         if kind == "causal" and _is_bidirectional(config):
             raise ModelError(f"{name} is bidirectional: it cannot be scored as a causal model")
@@ -293,6 +323,14 @@ def _kind(config: Any, kind: Kind | None, name: str) -> Kind:
             "give the language model it was fine-tuned from (or set kind to load it anyway)"
         )
     return "masked" if _is_bidirectional(config) else "causal"
+
+
+def _refuse_two_stacks(config: Any, name: str) -> None:
+    if getattr(config, "is_encoder_decoder", False):
+        raise ModelError(
+            f"{name} is an encoder–decoder ({config.model_type}): neither masked nor causal scores are defined for "
+            "it; give a masked or a causal language model"
+        )
 
 
 def _has_lm_head(config: Any) -> bool:
@@ -313,7 +351,7 @@ def _with_weights(checkpoint: _Checkpoint, kind: ModelKind) -> _Checkpoint:
     import torch
 
     how, folder = checkpoint.how, checkpoint.folder
-    size = check_weights(folder, allow_pickle=how.allow_pickle)
+    size = 0 if folder.gguf is not None else check_weights(folder, allow_pickle=how.allow_pickle)
     if size is None and (converted := folder.find_conversion()) is not None:
         folder, size = converted, check_weights(converted, allow_pickle=False)
     if size is None:
@@ -326,17 +364,25 @@ def _with_weights(checkpoint: _Checkpoint, kind: ModelKind) -> _Checkpoint:
             copy.deepcopy(checkpoint.config), trust_remote_code=how.trust_remote_code
         )
     needed = sum(parameter.numel() for parameter in model.parameters())
-    if needed > 4 * size + 10**6:  # no format holds more than four weights in a byte
+    if folder.gguf is not None:
+        folder.gguf.check_loaded(checkpoint.config, needed)
+    elif needed > 4 * size + 10**6:  # no format holds more than four weights in a byte
         raise ModelError(
             f"cannot open {folder.name}: its config.json describes {needed:,} weights, its weights files have "
             f"{size:,} bytes; they belong to different models"
         )
-    return replace(checkpoint, folder=folder)
+    return replace(checkpoint, reference=replace(checkpoint.reference, folder=folder))
 
 
 def _load_weights(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, dict[str, Any]]:
+    import torch
+
     auto = _auto(_AUTO_CLASS[kind])
     options = {**checkpoint.source, **_weights_options(checkpoint.how)}
+    if checkpoint.reference.adapter is not None:  # it is merged in fp32
+        options["dtype"] = torch.float32
+    if checkpoint.folder.gguf is not None:  # reading its header again would take seconds
+        options["config"] = checkpoint.config
     model, loading = auto.from_pretrained(**options)
     if any(key.startswith("lm_predictions.lm_head") for key in loading["unexpected_keys"]):
         # DeBERTa as first published: its head has another name, which the class loads with `legacy=False`
@@ -447,6 +493,11 @@ def _warnings(how: Opening, builtin: BuiltinModel | None) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _origin_warnings(origin: Mapping[str, str]) -> tuple[str, ...]:
+    quantisation = origin.get("quantisation", "")
+    return (f"weights were dequantised from GGUF: {quantisation}",) if quantisation else ()
+
+
 def _auto(name: str) -> Any:
     import transformers
 
@@ -492,7 +543,8 @@ def _quiet_panics() -> Iterator[None]:
 def opening(folder: ModelFolder, part: str = "") -> Iterator[None]:
     """Load a part of a model, quietly and without telemetry; whatever a library raises becomes a ModelError."""
     try:
-        with quiet(), private_hub(offline=folder.offline):
+        parsing = nullcontext() if folder.gguf is None else read_once()
+        with quiet(), private_hub(offline=folder.offline), parsing:
             yield
     except UnmaskError:
         raise
@@ -512,11 +564,10 @@ def _cause(error: BaseException) -> str:
 
 
 def _advice(error: BaseException, folder: ModelFolder) -> str:
-    reason = str(error)
-    if "trust_remote_code" in reason:
-        return "it needs its own code; read that code, then set trust_remote_code"
-    if isinstance(error, MemoryError) or "allocate memory" in reason or "out of memory" in reason:
-        return "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
+    reason = "out of memory" if isinstance(error, MemoryError) else str(error)
+    known = next((advice for words, advice in _ADVICE.items() if words in reason), None)
+    if known is not None:
+        return known
     if isinstance(error, ImportError):
         return "install what is missing"
     if folder.is_local:

@@ -13,6 +13,8 @@ from typing import Any
 from unmask.core.boundary import read_json, read_text, validate
 from unmask.core.errors import DataError, ResultError
 from unmask.core.files import make_folder, sha256_of, write_json, write_text, writing
+from unmask.models.eraser import attached_eraser
+from unmask.models.folded_eraser import fold, hold
 from unmask.models.loading import quiet
 from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
@@ -24,10 +26,16 @@ _NAME = re.compile(r"checkpoint-(\d+)")
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save a model and its tokenizer as a Hugging Face checkpoint."""
+    """Save a model and its tokenizer as a Hugging Face checkpoint.
+
+    An eraser is folded into the head; where that is impossible, the weights get a name that other programs refuse.
+    """
     with writing(folder), quiet():
+        is_whole = attached_eraser(model) is None or fold(model)
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+        if not is_whole:
+            hold(folder)
 
 
 def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:

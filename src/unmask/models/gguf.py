@@ -1,0 +1,269 @@
+"""GGUF files (llama.cpp): their header, checked before transformers reads and dequantises them.
+
+The header has the architecture, the sizes, the tokenizer and a table of tensors. It must be whole, every tensor must
+lie inside the file, and what transformers would leave out in silence is refused: the model would give other scores.
+"""
+
+from __future__ import annotations
+
+import copy
+import mmap
+import struct
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unmask.core.errors import ModelError, quote
+from unmask.core.files import sha256_of
+from unmask.core.types import Floats
+
+SUFFIX = ".gguf"
+_MAGIC, _VERSIONS = b"GGUF", (2, 3)
+_ROPE_FACTORS = "rope_freqs.weight"  # Llama 3.1 and later: what the rotary frequencies are divided by
+_STRING, _ARRAY = 8, 9
+# struct's codes of the other types of values
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_F32 = 0
+LINK = "model.gguf"
+
+
+@dataclass(frozen=True, slots=True)
+class GgufTensor:
+    """A tensor of the table: its shape, quantisation type, and place in the file."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: int
+    begin: int
+
+    @property
+    def weights(self) -> int:
+        """How many numbers it holds."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class GgufFile:
+    """A GGUF file whose header was read: single values of its metadata, and its tensors."""
+
+    path: Path
+    metadata: Mapping[str, Any]
+    tensors: tuple[GgufTensor, ...]
+
+    @property
+    def architecture(self) -> str:
+        """The architecture as llama.cpp calls it."""
+        return str(self.metadata.get("general.architecture", ""))
+
+    @property
+    def quantisation(self) -> str:
+        """The types of the tensors, the one with most weights first: `Q4_1 (211 tensors), F32 (61)`."""
+        from gguf import GGMLQuantizationType
+
+        tensors, weights = Counter[str](), Counter[str]()
+        for tensor in self.tensors:
+            name = GGMLQuantizationType(tensor.type).name
+            tensors[name] += 1
+            weights[name] += tensor.weights
+        first, *others = [name for name, _ in weights.most_common()]
+        return ", ".join([f"{first} ({tensors[first]} tensors)", *(f"{name} ({tensors[name]})" for name in others)])
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """What results record about the file."""
+        return {"format": "GGUF", "quantisation": self.quantisation, "sha256": sha256_of(self.path)}
+
+    def check_loaded(self, config: Any, needed: int) -> None:
+        """Refuse a file of which transformers does not read every weight, or whose positions it does not scale.
+
+        `needed` is the number of weights of the model that it makes from the configuration.
+        """
+        scaling = self.metadata.get(f"{self.architecture}.rope.scaling.type", "none")
+        rope = getattr(config, "rope_parameters", None) or {}
+        if scaling != "none" and rope.get("rope_type", "default") == "default":
+            raise ModelError(
+                f"{self.path.name} scales its rotary positions ({quote(scaling)}), which transformers does not read "
+                "from a GGUF file: give the original checkpoint"
+            )
+        read = [tensor for tensor in self.tensors if tensor.name != _ROPE_FACTORS]
+        if config.tie_word_embeddings:  # the file may repeat the matrix
+            read = [tensor for tensor in read if tensor.name != "output.weight"]
+        found = sum(tensor.weights for tensor in read)
+        if found != needed:
+            raise ModelError(
+                f"{self.path.name} has {found:,} weights, but transformers reads {needed:,} of this architecture "
+                f"({quote(self.architecture)}): some would be left out or random; give the original checkpoint"
+            )
+
+    def scale_positions(self, model: Any) -> None:
+        """Divide the rotary frequencies by the factors in the file, if it has any, as llama.cpp does."""
+        import torch
+
+        tensor = next((tensor for tensor in self.tensors if tensor.name == _ROPE_FACTORS), None)
+        if tensor is None:
+            return
+        rotary = getattr(model.base_model, "rotary_emb", None)
+        factors = self._read_floats(tensor)
+        if rotary is None or tensor.type != _F32 or rotary.inv_freq.shape != factors.shape or not (factors > 0).all():
+            raise ModelError(
+                f"{self.path.name} has factors of rotary frequencies ({_ROPE_FACTORS}) that do not fit "
+                f"its architecture ({quote(self.architecture)}): give the original checkpoint"
+            )
+        rotary.inv_freq /= torch.from_numpy(factors).to(rotary.inv_freq)
+        rotary.original_inv_freq = rotary.inv_freq.clone()
+        model.config.rope_factors = factors.tolist()  # for the fingerprint
+
+    def _read_floats(self, tensor: GgufTensor) -> Floats:
+        return np.fromfile(self.path, dtype="<f4", count=tensor.weights, offset=tensor.begin).astype(np.float64)
+
+
+def read_gguf(path: Path) -> GgufFile:
+    """The header of a file; refused are files that are damaged, of another version, or no whole language model."""
+    if find_spec("gguf") is None or find_spec("accelerate") is None:
+        raise ModelError(f"{path.name}: GGUF files need gguf and accelerate: pip install 'unmask[gguf]'")
+    try:
+        with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            file = _Header(path, content).read()
+    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"{path} cannot be read ({reason}): copy or download it again") from error
+    kind, parts = file.metadata.get("general.type", "model"), file.metadata.get("split.count", 1)
+    if kind != "model":
+        raise ModelError(f"{path.name} holds a {quote(kind)}, expected a whole model")
+    if parts not in (0, 1):
+        raise ModelError(
+            f"{path.name} is one of {quote(parts)} parts: join them first (llama-gguf-split --merge FIRST OUT)"
+        )
+    return file
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Let transformers parse the header of a file once for configuration and tokenizer, without a progress bar."""
+    reader: Any = import_module("transformers.modeling_gguf_pytorch_utils")
+    load, bar = reader.load_gguf_checkpoint, reader.tqdm
+
+    def load_once(path: str, return_tensors: bool = False, **options: Any) -> Any:
+        if return_tensors:
+            return load(path, return_tensors=True, **options)
+        status = Path(path).stat()
+        return copy.deepcopy(_parse(load, path, status.st_size, status.st_mtime_ns))
+
+    reader.load_gguf_checkpoint, reader.tqdm = load_once, lambda values, **_: values
+    try:
+        yield
+    finally:
+        reader.load_gguf_checkpoint, reader.tqdm = load, bar
+
+
+@lru_cache(maxsize=1)
+def _parse(load: Callable[[str], Any], path: str, _: int, __: int) -> Any:
+    """What transformers reads of a header; size and time tell versions of a file apart."""
+    return load(path)
+
+
+@cache
+def isolate(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder with nothing but a link to the file: transformers would read a tokenizer that lies beside it."""
+    folder = tempfile.TemporaryDirectory(prefix="unmask-gguf-")
+    (Path(folder.name) / LINK).symlink_to(path)
+    return folder
+
+
+class _Header:
+    """A cursor over the bytes of a file."""
+
+    def __init__(self, path: Path, content: mmap.mmap) -> None:
+        self._path, self._content, self._at = path, content, 0
+
+    def read(self) -> GgufFile:
+        if self._content[:4] != _MAGIC:
+            raise ModelError(f"{self._path} is not a GGUF file: it begins with {self._content[:4]!r}, expected GGUF")
+        self._at = 4
+        version = self._number("I")
+        if version not in _VERSIONS:
+            raise ModelError(f"{self._path} is of GGUF version {version}, expected 2 or 3: convert it again")
+        tensors, values = self._number("Q"), self._number("Q")
+        metadata = {}
+        for _ in range(values):
+            key = self._string()
+            value = self._value(self._number("I"))
+            if value is not None:
+                metadata[key] = value
+        table = [self._tensor() for _ in range(tensors)]
+        alignment = metadata.get("general.alignment", 32)
+        if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20 or not table:
+            raise self._damage()
+        begin = -(-self._at // alignment) * alignment
+        placed = tuple(GgufTensor(name, shape, kind, begin + offset) for name, shape, kind, offset in table)
+        for tensor in placed:
+            if tensor.begin + self._size(tensor) > len(self._content):
+                raise ModelError(f"{self._path} is truncated: {quote(tensor.name)} ends behind it; download it again")
+        return GgufFile(self._path, metadata, placed)
+
+    def _damage(self) -> ModelError:
+        return ModelError(f"{self._path} is damaged (its header, byte {self._at:,}): copy or download it again")
+
+    def _take(self, size: int) -> bytes:
+        begin, self._at = self._at, self._at + size
+        if self._at > len(self._content):
+            raise self._damage()
+        return self._content[begin : self._at]
+
+    def _number(self, code: str) -> Any:
+        return struct.unpack(f"<{code}", self._take(struct.calcsize(code)))[0]
+
+    def _string(self) -> str:
+        try:
+            return self._take(self._number("Q")).decode()
+        except UnicodeDecodeError as error:
+            raise self._damage() from error
+
+    def _value(self, kind: int) -> Any:
+        """A single value; None for an array, which is only skipped."""
+        if kind == _STRING:
+            return self._string()
+        if kind == _ARRAY:
+            inner, count = self._number("I"), self._number("Q")
+            if inner == _STRING:
+                for _ in range(count):
+                    self._take(self._number("Q"))
+            elif inner in _SCALARS:
+                self._take(struct.calcsize(_SCALARS[inner]) * count)
+            else:
+                raise self._damage()
+            return None
+        if kind not in _SCALARS:
+            raise self._damage()
+        return self._number(_SCALARS[kind])
+
+    def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
+        name, dimensions = self._string(), self._number("I")
+        if not 1 <= dimensions <= 4:
+            raise self._damage()
+        return name, tuple(self._number("Q") for _ in range(dimensions)), self._number("I"), self._number("Q")
+
+    def _size(self, tensor: GgufTensor) -> int:
+        """Its size in bytes."""
+        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
+
+        try:
+            block, size = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.type)]
+        except (ValueError, KeyError):
+            raise ModelError(
+                f"{self._path} has a tensor {quote(tensor.name)} of the unknown type {tensor.type}: "
+                "update gguf and unmask"
+            ) from None
+        if tensor.shape[0] % block or not all(tensor.shape):
+            raise self._damage()
+        return int(tensor.weights // block * size)
