@@ -14,7 +14,6 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Row, Summary
 from unmask.stats import apply_holm, comparisons, estimates
-from unmask.stats.compare import unit_of
 
 from .tables import DATA, measure, normal, only, row, rows, same, triple, unscored
 from .test_corrections import reference_holm
@@ -200,9 +199,3 @@ def test_runs_that_score_no_item_in_common_are_refused() -> None:
     a, b = [row(0, 1.0), unscored(1)], [unscored(0), row(1, 1.0)]
     with pytest.raises(StatsError, match="in both runs"):
         comparisons(measure(), a, b, data=DATA, rng_seed=0)
-
-
-@pytest.mark.parametrize("statistic", ["lms", "ss", "icat"])
-def test_target_terms_are_the_units_of_triples(statistic: str) -> None:
-    assert unit_of(statistic) == "target terms"
-    assert unit_of("bias-score") == ""

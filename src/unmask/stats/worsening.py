@@ -15,9 +15,11 @@ from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import OF_WORDS, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
-from unmask.stats.compare import PairedRuns, change, paired_groups, unit_of
+from unmask.stats.compare import OF_TERMS, PairedRuns, change, mean_change, paired_groups
 from unmask.stats.detectable import ALPHA, detectable_difference, standard_error
-from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval
+from unmask.stats.means import CROSSED, crossed_mean, mean
+from unmask.stats.score_intervals import paired_interval
+from unmask.stats.shares import unit_share
 from unmask.stats.table import headline_statistic
 from unmask.stats.triples import by_term, icat_interval
 from unmask.stats.word_leans import lean_size, word_leans
@@ -72,11 +74,17 @@ class Worsening:
 
 
 def worsenings(
-    measure: Measure, baseline: Sequence[Row], candidate: Sequence[Row], *, data: str, rng_seed: int
+    measure: Measure,
+    baseline: Sequence[Row],
+    candidate: Sequence[Row],
+    *,
+    data: str,
+    rng_seed: int,
+    independent: bool = False,
 ) -> Iterator[Worsening]:
     """The worsening of the headline over items both runs scored; of a lean, also that of the size of words' leans."""
     statistic = headline_statistic(measure)
-    _, whole = next(paired_groups(measure, baseline, candidate, data=data))
+    _, whole = next(paired_groups(measure, baseline, candidate, data=data, independent=independent))
     yield headline_worsening(whole.restrict_to(statistic), statistic, rng_seed)
     if statistic in CROSSED and (whole.a.labels["word"] != "").all():
         yield _of_words(whole, baseline, candidate, rng_seed)
@@ -132,16 +140,13 @@ def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tup
         return own, standard_error(own) * math.sqrt(units), units
     values, _ = pair.values(statistic)
     spread = float(np.std(values, ddof=1)) if values.size > 1 else NAN
-    return _mean(values, pair, statistic, rng), spread, _units(values, pair, statistic)
+    own = unit_share(pair.a.wins, pair.a.units) if statistic == "bias-score" else _mean(values, pair, statistic, rng)
+    return own, spread, _units(values, pair, statistic)
 
 
 def _units(values: Floats, pair: PairedRuns, statistic: str) -> int:
     """The number of independent units: of words × templates, the fewer of both."""
-    if statistic not in CROSSED:
-        return values.size
-    scored = pair.a.take(pair.a.is_scored)
-    fewer = min(np.unique(scored.labels[name]).size for name in ("word", "template"))
-    return fewer if fewer > 1 else values.size
+    return min(pair.a.units.counts, default=values.size) if statistic not in OF_TERMS else values.size
 
 
 class _Parts(NamedTuple):
@@ -197,9 +202,11 @@ def negative(value: Value) -> Value:
 
 def _mean(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Value:
     """A mean with its interval, which has zero width if the values do not vary."""
+    if statistic == "bias-score":  # −100, 0 or 100
+        return paired_interval(values, pair.a.units)
     if statistic in CROSSED:
-        return crossed_mean(values, pair.a, rng=rng)[0]
-    found = mean_interval(values, rng=rng, unit=unit_of(statistic))
+        return crossed_mean(values, pair.a.units, rng=rng)[0]
+    found = mean_change(values, pair, statistic, rng=rng)
     return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
 
 
