@@ -48,8 +48,8 @@ def paired_interval(changes: Floats, units: Units) -> Value:
     If all changes are alike, their design effect is unknown and every unit is one item.
     """
     n = changes.size
-    if not n:
-        return Value(NAN, method="too few: 0 items", unit=units.tag)
+    if n < 2:
+        return Value(float(changes[0]) if n else NAN, method=f"too few: {n} items", unit=units.tag)
     value, fewest = float(np.mean(changes)), min(units.counts, default=n)
     error = sampling_error(changes, units)
     known = error is not None

@@ -22,6 +22,7 @@ from unmask.stats.units import COLUMNS
 
 UNIT = "target terms"  # in the method
 TERM = COLUMNS["target"]
+MIN_TERMS = 10  # fewest for an interval of icat, a product of two means
 NULL = 50.0  # of lms and ss: what a random model has; icat has none
 
 
@@ -88,10 +89,12 @@ def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Value:
     smaller of theirs, which are those of the means of their linearised values. (A bootstrap of the minimum itself
     covers only 63 to 85% near the kink.)
     """
-    value = overall(terms).icat
+    n, value = terms.ss.size, overall(terms).icat
+    if n < MIN_TERMS:
+        return Value(value, method=f"too few: {n} {UNIT}", unit=TERM)
     both = [mean_interval(values, rng=rng, unit=UNIT) for values in _both_ways(terms)]
-    if not all(each.has_interval for each in both):
-        return Value(value, method=next(each.method for each in both if not each.has_interval), unit=TERM)
+    if lacking := [each.method for each in both if not each.has_interval]:
+        return Value(value, method=lacking[0], unit=TERM)
     low, high = min(each.low for each in both), min(each.high for each in both)
     return Value(value, low, high, both[0].method, unit=TERM).clip(0.0, 100.0).widen()
 
@@ -105,6 +108,8 @@ def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generat
     n, value = a.ss.size, overall(b).icat - overall(a).icat
     if n and np.array_equal(a, b):
         return Value(value, 0.0, 0.0, NO_CHANGE, unit=TERM)
+    if n < MIN_TERMS:
+        return Value(value, method=f"too few: {n} {UNIT}", unit=TERM)
     table = [[mean_interval(after - before, rng=rng, unit=UNIT) for after in _both_ways(b)] for before in _both_ways(a)]
     lacking = [each.method for row in table for each in row if not each.has_interval]
     if lacking:

@@ -169,6 +169,31 @@ def _over_both(deviations: Floats, units: Units) -> tuple[float, float]:
     return variance, variance**2 / (by_word**2 / word_df + by_template**2 / template_df + rest**2 / rest_df)
 
 
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The variances of words, of templates and of the rest."""
+
+    words: float
+    templates: float
+    rest: float
+
+    def error(self, words: int, templates: int) -> float:
+        """The standard error of the mean of a table of so many words and templates."""
+        return float(np.sqrt(self.words / words + self.templates / templates + self.rest / (words * templates)))
+
+
+def crossed_components(values: Floats, units: Units) -> Components | None:
+    """The variance components of words × templates, none negative; None with too few of them."""
+    if len(units.codes) != 2 or min(units.counts) < MIN_CROSSED:
+        return None
+    deviations, (words, templates) = values - values.mean(), units.counts
+    by_word, by_template = (_over(deviations, codes)[0] for codes in units.codes)
+    rest, _ = _interaction(deviations, units)
+    return Components(
+        max(0.0, (by_word - rest) * words), max(0.0, (by_template - rest) * templates), rest * deviations.size
+    )
+
+
 def _interaction(deviations: Floats, units: Units) -> tuple[float, float]:
     """The variance that the interaction adds to the mean, and its degrees of freedom, by an additive fit."""
     residuals, sizes = deviations.copy(), [np.bincount(codes) for codes in units.codes]

@@ -205,8 +205,9 @@ def _mean(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Gener
     if statistic == "bias-score":  # −100, 0 or 100
         return paired_interval(values, pair.a.units)
     if statistic in CROSSED:
-        return crossed_mean(values, pair.a.units, rng=rng)[0]
-    found = mean_change(values, pair, statistic, rng=rng)
+        found = crossed_mean(values, pair.a.units, rng=rng)[0]
+    else:
+        found = mean_change(values, pair, statistic, rng=rng)
     return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
 
 
