@@ -220,7 +220,7 @@ def _seen_table(planned: Sequence[Planned], settings: PlanSettings) -> Table:
         ("data", "measure", "statistic", "pairs", "units", "design effect", "from the reference", "between models"),
         tuple(rows),
         "Points for percentages, otherwise the statistic's own scale. Between models: the same pairs asked of two "
-        "models; of a bias score by McNemar's test, of means as if their errors were unrelated, which is on the safe side.",
+        "models; of a bias score by McNemar's test, of means as if their errors were unrelated, on the safe side.",
     )
 
 
