@@ -72,6 +72,14 @@ def test_the_interval_has_the_outer_ends_of_student_and_of_the_studentised_boots
     assert (found.low, found.high) == pytest.approx((student.low, resampled[1]), abs=1e-12)
 
 
+def test_resamples_of_nearly_equal_values_do_not_decide() -> None:
+    """Nine values near 0.29 and three of 0.08: resamples of the nine alone would move the low end far below 0."""
+    values = np.array([0.28, 0.30, 0.08, 0.30] * 3)
+    found = mean_interval(values, rng=generator(0, "all"))
+    student = ttest_1samp(values, 0.0).confidence_interval()
+    assert found.low == pytest.approx(values.mean() - 3 * (values.mean() - student.low))
+
+
 def test_sizes_are_never_below_zero() -> None:
     # sizes 0, 0, 3: mean 1, error 1, t(2 degrees) = 4.303: 1 ± 4.303, cut at 0
     found = estimates(measure("magnitude"), rows([0.0, 0.0, -3.0]), data=DATA, rng_seed=0)[0]

@@ -62,7 +62,7 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "interval": interval(estimate, digits),
         "null": numbers.number(estimate.null, 0),
         **{name: f"{getattr(estimate, name):,}" for name in ("n", "ties", "unscored")},
-        "unit": estimate.unit,
+        "unit": estimate.unit or "–",
         "design_effect": numbers.number(estimate.design_effect, 2),
         "method": method_text(estimate),
         "p": numbers.p_value(estimate.p),

@@ -22,6 +22,7 @@ from unmask.stats.units import INDEPENDENT, MIN_CROSSED, SamplingError, Units, s
 
 CROSSED = ("appd", "association")  # statistics that are means over words × templates
 MIN_BOOTSTRAP_UNITS = 8  # with fewer, resamples of one value are too frequent
+MAX_STRETCH = 3.0  # times Student's: beyond it, resamples of nearly equal values decide, not skewness
 ALPHA = 0.05
 
 
@@ -45,7 +46,9 @@ def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "", u
         return Value(value, method=without_interval(units), unit=units.tag)
     ends, method = student_ends(value, error), "t"
     if (resampled := _bootstrap_ends(values, units, rng)) is not None:
-        ends, method = (min(ends[0], resampled[0]), max(ends[1], resampled[1])), "bootstrap-t"
+        farthest = [value + MAX_STRETCH * (end - value) for end in ends]
+        low, high = max(farthest[0], resampled[0]), min(farthest[1], resampled[1])
+        ends, method = (min(ends[0], low), max(ends[1], high)), "bootstrap-t"
     over = units.label or (f"{n} {unit}" if unit else "")
     named = f"{method} over {over}" if over else method
     return Value(value, *ends, named, unit=units.tag, design_effect=design_effect(error, units))

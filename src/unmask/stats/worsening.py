@@ -22,6 +22,7 @@ from unmask.stats.score_intervals import paired_interval
 from unmask.stats.shares import unit_share
 from unmask.stats.table import headline_statistic
 from unmask.stats.triples import by_term, icat_interval
+from unmask.stats.units import sampling_error
 from unmask.stats.word_leans import lean_size, word_leans
 
 SMALL_EFFECT = 0.2  # of the standard deviation of an item (Cohen 1988): the largest default margin
@@ -93,7 +94,7 @@ def worsenings(
 def headline_worsening(pair: PairedRuns, statistic: str, rng_seed: int) -> Worsening:
     """The worsening of one statistic over the items of both runs, which are those it counts."""
     found = _measure(pair, statistic, generator(rng_seed, "all"))
-    own, spread, units = _baseline(pair, statistic, generator(rng_seed, "baseline"))
+    own, spread, df = _baseline(pair, statistic, generator(rng_seed, "baseline"))
     return Worsening(
         measure=pair.a.measure.name,
         data=pair.a.data,
@@ -105,7 +106,7 @@ def headline_worsening(pair: PairedRuns, statistic: str, rng_seed: int) -> Worse
         n=pair.a.items.size,
         left_out=pair.left_out,
         ways=found.ways,
-        df=max(1, units - 1),
+        df=max(1.0, df),
         baseline=own,
         spread=spread,
     )
@@ -132,21 +133,17 @@ def _of_words(whole: PairedRuns, baseline: Sequence[Row], candidate: Sequence[Ro
     )
 
 
-def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float, int]:
-    """The statistic of run a with its interval, the standard deviation of an item, and the number of units."""
+def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float, float]:
+    """The statistic of run a with its interval, the standard deviation of an item, and the degrees of freedom."""
     if statistic == "icat":
         terms = by_term(pair.a)
         own, units = icat_interval(terms, rng=rng), terms.ss.size
-        return own, standard_error(own) * math.sqrt(units), units
+        return own, standard_error(own) * math.sqrt(units), units - 1
     values, _ = pair.values(statistic)
     spread = float(np.std(values, ddof=1)) if values.size > 1 else NAN
     own = unit_share(pair.a.wins, pair.a.units) if statistic == "bias-score" else _mean(values, pair, statistic, rng)
-    return own, spread, _units(values, pair, statistic)
-
-
-def _units(values: Floats, pair: PairedRuns, statistic: str) -> int:
-    """The number of independent units: of words × templates, the fewer of both."""
-    return min(pair.a.units.counts, default=values.size) if statistic not in OF_TERMS else values.size
+    error = None if statistic in OF_TERMS else sampling_error(values, pair.a.units)
+    return own, spread, values.size - 1 if error is None else error.df
 
 
 class _Parts(NamedTuple):
