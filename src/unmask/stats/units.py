@@ -132,7 +132,7 @@ def _over(deviations: Floats, codes: Ints) -> tuple[float, float]:
     """
     n = deviations.size
     sizes = np.bincount(codes).astype(np.float64)
-    sums = np.bincount(codes, deviations)
+    sums = np.asarray(np.bincount(codes, deviations), np.float64)
     weights = 1 / (1 - sizes / n) / n**2
     v = _cluster_variances(deviations, sums, sizes)
     basis = np.stack([v, sizes])
@@ -151,10 +151,11 @@ def _cluster_variances(deviations: Floats, sums: Floats, sizes: Floats) -> Float
     """The variance of each cluster's sum by the analysis of variance, the component of clusters at least 0."""
     n, count = deviations.size, sizes.size
     between = float((sums**2 / sizes).sum())
-    of_clusters, of_items = between / (count - 1), (float(deviations @ deviations) - between) / max(1, n - count)
-    typical = (n - (sizes @ sizes) / n) / (count - 1)
+    of_clusters = between / (count - 1)
+    of_items = max((float(deviations @ deviations) - between) / max(1, n - count), NEGLIGIBLE * of_clusters)
+    typical = (n - float(sizes @ sizes) / n) / (count - 1)
     component = max(0.0, (of_clusters - of_items) / typical)
-    return np.asarray(max(of_items, NEGLIGIBLE * of_clusters) * sizes + component * sizes**2)
+    return np.asarray(of_items * sizes + component * sizes**2, np.float64)
 
 
 def _over_both(deviations: Floats, units: Units) -> tuple[float, float]:
@@ -207,6 +208,6 @@ def _interaction(deviations: Floats, units: Units) -> tuple[float, float]:
             break
     n, links = deviations.size, (np.ones(deviations.size), (units.codes[0], units.codes[1] + units.counts[0]))
     nodes = sum(units.counts)
-    blocks = connected_components(coo_array(links, shape=(nodes, nodes)), directed=False, return_labels=False)
-    df = max(1.0, float(n - nodes + blocks))
+    blocks, _ = connected_components(coo_array(links, shape=(nodes, nodes)), directed=False)
+    df = max(1.0, float(n - nodes + int(blocks)))
     return float(residuals @ residuals) / df / n, df
