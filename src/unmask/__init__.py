@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unmask.audit.attribution import explain
     from unmask.audit.compare import compare
     from unmask.audit.gate import gate
+    from unmask.audit.planning import plan
     from unmask.audit.result import AuditResult, load
     from unmask.audit.run import audit
     from unmask.core.errors import UnmaskError
@@ -48,6 +49,7 @@ _HOMES = {
     "load": "unmask.audit.result",
     "mitigate": "unmask.mitigate.run",
     "open_model": "unmask.models.loading",
+    "plan": "unmask.audit.planning",
     "prompts": "unmask.prompts.run",
     "report": "unmask.report.run",
     "study": "unmask.studies.run",
@@ -69,6 +71,7 @@ __all__ = [
     "load",
     "mitigate",
     "open_model",
+    "plan",
     "prompts",
     "report",
     "study",

@@ -19,7 +19,7 @@ from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.catalog import STABILITY
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Table, Value
-from unmask.stats.samples import required_pairs, required_pairs_between
+from unmask.stats.power import required_pairs, required_pairs_between
 
 from .plainly import run, slow_outcome, slow_scores
 

@@ -37,7 +37,7 @@ def test_headline_table_has_every_estimate() -> None:
     assert table.columns[0] == "data"
     by_measure = {row[1]: row for row in table.rows}
     assert by_measure["cps"] == (
-        *("our-pairs", "cps", "bias-score", "61.2", "57.2 to 65.2", "50", "10", "0", "0", "0.040"),
+        *("our-pairs", "cps", "bias-score", "61.2", "57.2 to 65.2", "50", "10", "0", "0", "–", "–", "0.040"),
     )
     assert by_measure["icat"][4] == "none"
     assert len(table.rows) == len(made.headlines())
@@ -90,7 +90,7 @@ def test_hostile_text_is_inert_in_markdown() -> None:
     text = markdown.document(made)
     assert "<" not in text
     assert "](" not in text.replace("\\](", "")
-    assert all(len(row) == 10 for row in rows_of_markdown(markdown.table(made[0])))
+    assert all(len(row) == 12 for row in rows_of_markdown(markdown.table(made[0])))
     assert len(rows_of_markdown(markdown.table(made[1]))) == 3
 
 

@@ -10,11 +10,11 @@ import pytest
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import (
     bootstrap_value,
-    crossed_means,
     percentile_interval,
     resampled_items,
     resampled_means,
     stratified_ends,
+    studentised,
 )
 
 
@@ -71,15 +71,40 @@ def test_half_of_the_resamples_are_enough_for_an_interval() -> None:
     assert math.isnan(fewer.low)
 
 
-def test_crossed_resamples_draw_rows_and_columns() -> None:
-    """Two rows and two columns, one value in each cell: the means of all sixteen ways to draw them."""
-    values, rows, columns = np.array([0.0, 1.0, 2.0, 4.0]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    cells = values.reshape(2, 2)
-    draws = [(0, 0), (0, 1), (1, 0), (1, 1)]
-    expected = {float(cells[np.ix_(row, column)].mean()) for row in draws for column in draws}
-    means = crossed_means(values, rows, columns, np.random.default_rng(0))
-    assert set(means.tolist()) == expected
-    assert np.mean(means == 1.75) == pytest.approx(0.25, abs=0.03)
+def reference_studentised(sums: list[float], sizes: list[float], draws: int = 20_000) -> tuple[float, float]:
+    """Efron & Tibshirani 1993, eq. 12.22, with a loop over units drawn one by one."""
+    rng, n = np.random.default_rng(5), len(sums)
+
+    def ratio_and_error(chosen: list[int]) -> tuple[float, float]:
+        total, size = sum(sums[i] for i in chosen), sum(sizes[i] for i in chosen)
+        squares = sum((sums[i] - total / size * sizes[i]) ** 2 for i in chosen)
+        return total / size, math.sqrt(squares * n / (n - 1)) / size
+
+    value, error = ratio_and_error(list(range(n)))
+    pivots = []
+    for _ in range(draws):
+        again, its_error = ratio_and_error(rng.integers(0, n, n).tolist())
+        pivots.append((again - value) / its_error)
+    low, high = np.quantile(pivots, [0.025, 0.975])
+    return value - high * error, value - low * error
+
+
+def test_the_studentised_bootstrap_is_the_printed_formula() -> None:
+    """Skewed sums over units of different sizes: the upper end is farther away than the lower one."""
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 5, 40).astype(np.float64)
+    sums = rng.exponential(1.0, 40) * sizes
+    found = studentised(sums, sizes, rng=np.random.default_rng(0))
+    assert found is not None
+    low, high = reference_studentised(sums.tolist(), sizes.tolist())
+    assert found == pytest.approx((low, high), abs=0.06 * (high - low))
+    value = sums.sum() / sizes.sum()
+    assert high - value > 1.2 * (value - low)
+
+
+def test_the_studentised_bootstrap_is_undefined_if_resamples_without_spread_decide_it() -> None:
+    """Of nine equal values and another, a third of the resamples lack the other."""
+    assert studentised(np.array([0.0] * 9 + [1.0]), np.ones(10), rng=np.random.default_rng(0)) is None
 
 
 def _spread(x: Floats, y: Floats, axis: int = -1) -> Floats:

@@ -151,7 +151,7 @@ def templates(values: np.ndarray) -> list[Row]:
 def test_templates_of_one_word_are_no_proof_of_a_rise() -> None:
     noise = np.random.default_rng(0).normal(0, 0.01, (8, 30))
     one_word = noise + np.eye(8)[:, :1]
-    for before, after, told in ((noise, one_word, 0), (noise - 0.25, noise + 0.25, 1)):
+    for before, after, told in ((noise, one_word, 0), (noise - 0.25, noise[::-1] + 0.25, 1)):
         made = {0: templates(before), 1: templates(after)}
         assert dose_response(measure("lean"), "appd", made, data=DATA, seed=0).n_separated == told
 

@@ -26,23 +26,28 @@ MOVER = "MOVER"
 
 
 def compare(
-    first: Result | str | Path, *others: Result | str | Path, categories: bool = False, seed: int = 0
+    first: Result | str | Path,
+    *others: Result | str | Path,
+    categories: bool = False,
+    seed: int = 0,
+    independent: bool = False,
 ) -> tuple[Comparison, ...]:
     """Compare every statistic that a result shares with the first; optionally by category.
 
-    P-values are corrected for the number of comparisons; `run` is the index of the other result.
+    P-values are corrected for the number of comparisons; `run` is the index of the other result. Intervals and tests
+    are over the unit that items share, such as the writer; with `independent`, over pairs.
     """
     check_number("seed", seed, least=0, most=MAX_SEED)
     a, *rest = (result if isinstance(result, Result) else load(result) for result in (first, *others))
-    runs = [(number, _comparisons(a, b, seed)) for number, b in enumerate(rest, start=1)]
+    runs = [(number, _comparisons(a, b, seed, independent=independent)) for number, b in enumerate(rest, start=1)]
     everything = [replace(comparison, run=number) for number, found in runs for comparison in found]
     return apply_holm([each for each in everything if categories or each.group == "all"])
 
 
-def _comparisons(a: Result, b: Result, seed: int) -> Iterator[Comparison]:
+def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Iterator[Comparison]:
     if isinstance(a, AuditResult) and isinstance(b, AuditResult):
         for measure, data, rows_a, rows_b in _shared_rows(a, b):
-            yield from comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed)
+            yield from comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
     else:
         for old, new in shared_estimates(a, b):
             (low, high), change = mover_interval(old, new), new.value - old.value

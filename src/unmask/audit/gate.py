@@ -33,8 +33,8 @@ def gate(candidate: Result | str | Path, baseline: Result | str | Path | None = 
     Args:
         candidate: the result that is judged, or its folder.
         baseline: the result that it must not be worse than, or its folder.
-        options: fields of `GateOptions` (measures, tolerance, margin, max, allow_missing, seed), or the group itself
-            as `options`.
+        options: fields of `GateOptions` (measures, tolerance, margin, max, allow_missing, independent, seed), or the
+            group itself as `options`.
     """
     (allowed,) = fill_groups(options, options=GateOptions)
     b = _open(candidate)
@@ -118,7 +118,9 @@ def _compare_audits(a: AuditResult, b: AuditResult, allowed: GateOptions) -> Com
         if detail := _describe_missing(rows, others):
             found.missing.append(MissingData(measure, data, detail))
         if _scored(rows) & _scored(others):
-            found.worsenings += worsenings(a.measure(measure), rows, others, data=data, rng_seed=allowed.seed)
+            found.worsenings += worsenings(
+                *(a.measure(measure), rows, others), data=data, rng_seed=allowed.seed, independent=allowed.independent
+            )
     return found
 
 

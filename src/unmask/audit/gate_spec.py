@@ -122,6 +122,7 @@ class GateOptions:
         shown="none",
     )
     allow_missing: bool = option(False, "Accept that data or items of the baseline are missing in the run.")
+    independent: bool = option(False, "Take pairs for independent, whatever writer, term, … they share.")
     seed: int = option(0, "Random seed of the bootstrap.", least=0, most=MAX_SEED)
 
     def __post_init__(self) -> None:

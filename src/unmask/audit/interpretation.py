@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import NAN, Estimate
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import number, signed_number
@@ -25,6 +25,7 @@ DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
 CHANGE = "change"  # of any statistic between two runs; its null is 0
 DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
 PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
+ITEM = "item"  # the unit of estimates whose items share nothing
 COLUMNS = ("measure", "score", "95% interval", "n", "ties", "unscored", "what it means")
 
 STATISTICS: Mapping[str, str] = {
@@ -157,10 +158,25 @@ def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
             meaning += f" ({measure.reads})" if measure else ""
             rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
     unverified = ", unverified copy" if card.get("verified") is False else ""
-    words = _leaning_words(result, str(card["name"]))
+    name = str(card["name"])
+    words = (*_leaning_words(result, name), *_unit_lines([e for e in result.headlines() if e.data == name]))
     finding = Finding(words, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
     size = f" ({count}{unverified})" if (count := count_items(card)) else ""
     return Section(str(card["name"]), f"{card.get('title') or card['name']}{size}", "", finding)
+
+
+def _unit_lines(headlines: Iterable[Estimate]) -> list[str]:
+    """What the intervals are over, if not single items, and the range of the design effects."""
+    effects: dict[str, list[float]] = {}
+    for estimate in headlines:
+        if estimate.unit not in ("", ITEM):
+            effects.setdefault(estimate.unit, []).extend([estimate.design_effect or NAN])
+    lines = []
+    for unit, found in effects.items():
+        known = sorted(effect for effect in found if math.isfinite(effect))
+        spread = " to ".join(dict.fromkeys(number(effect, 2) for effect in (known[0], known[-1]))) if known else ""
+        lines.append(f"intervals over {unit}s" + (f", design effect {spread}" if spread else ""))
+    return lines
 
 
 def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:

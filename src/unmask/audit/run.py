@@ -43,6 +43,7 @@ def audit(
     measures: str | Measure | Sequence[str | Measure] = (),
     out: str | Path | None = None,
     precision: Precision = "auto",
+    independent: bool = False,
     **options: Any,
 ) -> AuditResult:
     """Audit a model: score datasets with measures; without arguments, the built-in model and data.
@@ -54,17 +55,18 @@ def audit(
         out: the result folder; None: a temporary folder, deleted with the result.
         precision: "plain": all scores in the dtype of the model; "certified": in a faster one, and again in fp32 where
             the decision could differ; "auto": certified for a model in fp32 on a GPU.
+        independent: intervals and tests as if pairs were independent, not over the writers, target terms, … they share.
         options: fields of `Opening` (device, dtype, …) and `Options` (limit, seed, …), or these groups
             themselves as `opening` and `options`.
     """
     opening, run = fill_groups(options, opening=Opening, options=Options)
     if out is not None:
         with result_folder(out, "audit") as folder:
-            return _audit(folder, model, data, measures, precision, opening, run)
+            return _audit(folder, model, data, measures, precision, independent, opening, run)
     temporary = Path(mkdtemp(prefix="unmask-"))
     try:
         with result_folder(temporary, "audit") as folder:
-            result = _audit(folder, model, data, measures, precision, opening, run)
+            result = _audit(folder, model, data, measures, precision, independent, opening, run)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -78,6 +80,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     data: Data | Sequence[Data],
     measures: str | Measure | Sequence[str | Measure],
     precision: Precision,
+    independent: bool,
     opening: Opening,
     run: Options,
 ) -> AuditResult:
@@ -101,6 +104,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
             "measures": [measure.name for measure in named],
             **{name: getattr(run, name) for name in ("limit", "seed", "tokens")},
             "precision": [each.facts.dtype for each in models],
+            "independent": independent,
         },
     }
     details: dict[str, Any] = {
@@ -109,7 +113,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     digest = _digest(plan, {**facts, **details})
     groups = group_columns([item for dataset, _ in plan for item in dataset.items])
     tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups, digest)
-    scored = _score(models, plan, tables, run)
+    scored = _score(models, plan, tables, run, independent=independent)
     details |= {"precision": [asdict(each) for each in scored.certificates], DIGEST: digest}
     meta = build("audit", title=lm.facts.id, **facts, estimates=scored.estimates, checks=scored.checks, details=details)
     assert folder.path is not None
@@ -134,7 +138,7 @@ class _Scored:
     certificates: list[Certificate] = field(default_factory=list)
 
 
-def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options) -> _Scored:
+def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *, independent: bool) -> _Scored:
     """Score every dataset with its measures by a model in one precision or several; writes the tables."""
     found, lm = _Scored(), models[-1]
     with ExitStack() as stack:
@@ -155,7 +159,8 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options) -
                     if scored.row.measure in sums:
                         evidence.add_difference(scored.row.measure, scored.difference_per_token)
             for measure in measures:
-                values = estimates(measure, rows[measure.name], data=name, rng_seed=options.seed)
+                own = rows[measure.name]
+                values = estimates(measure, own, data=name, rng_seed=options.seed, independent=independent)
                 found.estimates.extend(widen(values, certificates))
             found.certificates.extend(certificates)
             prefix = f"{name}/" if len(plan) > 1 else ""

@@ -26,7 +26,7 @@ from unmask.findings import terminal
 from unmask.training.distributed import is_main_process, world_size
 
 COMMANDS = (  # each is the function of its name in the module of its name, or the `app` there
-    *("audit", "compare", "diagnose", "explain", "explore", "gate", "report", "list", "mitigate", "task"),
+    *("audit", "plan", "compare", "diagnose", "explain", "explore", "gate", "report", "list", "mitigate", "task"),
     *("prompts", "annotate", "vectors", "corpus", "data", "store", "study"),
 )
 FORMER = {"judge": "annotate"}  # earlier names of commands

@@ -15,7 +15,7 @@ from unmask.core.signals import READINGS, keep
 
 
 @options.with_groups
-def audit(  # noqa: PLR0913 - the parts of the command
+def audit(  # noqa: PLR0913, PLR0917 - the parts of the command
     model: options.Model = None,
     data: options.Data = None,
     measure: options.Measures = None,
@@ -27,6 +27,13 @@ def audit(  # noqa: PLR0913 - the parts of the command
             "plain: all in the dtype; auto: certified in fp32 on a GPU."
         ),
     ] = "auto",
+    independent: Annotated[
+        bool,
+        typer.Option(
+            "--independent",
+            help="Take pairs for independent: intervals over pairs, not over the writers, terms, … they share.",
+        ),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a check fails.")] = False,
     *,
     opening: Opening,
@@ -56,6 +63,7 @@ def audit(  # noqa: PLR0913 - the parts of the command
             measures=measures,
             out=folder,
             precision=precision,
+            independent=independent,
             opening=opening,
             options=replace(run, progress=progress),
         )

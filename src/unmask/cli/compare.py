@@ -14,6 +14,9 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result folders; each is compared with the first.")],
     categories: Annotated[bool, typer.Option("--categories", help="Also compare by category.")] = False,
     seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
+    independent: Annotated[
+        bool, typer.Option("--independent", help="Take pairs for independent, whatever writer, term, … they share.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons as JSON.")] = False,
 ) -> None:
     """Compare runs: change of every score, interval, paired test with Holm's correction.
@@ -30,7 +33,7 @@ def compare(
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
     results = [load(run) for run in runs]
-    changes = compare_results(*results, categories=categories, seed=seed)
+    changes = compare_results(*results, categories=categories, seed=seed, independent=independent)
     names = [run.name for run in runs]
     if not as_json:
         show(Finding((), (change_table(changes, names),)))

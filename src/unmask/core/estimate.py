@@ -16,7 +16,7 @@ class Value:
     value: float
     low: float = NAN
     high: float = NAN
-    method: str = ""  # "wilson", "bca", …
+    method: str = ""  # "wilson", "bootstrap-t over 77 writers", …
     unit: str = field(default="", kw_only=True)  # what was resampled: "writer", "target term"; empty: single items
     design_effect: float | None = field(default=None, kw_only=True)  # variance over that of independent items
 

@@ -15,9 +15,9 @@ from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Ints
 from unmask.stats.bootstrap import bootstrap_value
-from unmask.stats.means import MIN_BCA_UNITS
 
 LEVEL = 0.95
+MIN_BCA_UNITS = 30  # documents; with fewer the jackknife has better coverage than BCa
 EXACT = "exact, words of one document as if independent"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -12,24 +11,14 @@ import numpy as np
 from unmask.audit.session import Session
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate
-from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Row
 from unmask.diagnose.common import results, score_rows
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import comparisons
-from unmask.stats.means import mean_interval
-from unmask.stats.samples import (
-    HALVES,
-    SampleScores,
-    detectable_effect,
-    required_pairs,
-    required_pairs_between,
-    sample_scores,
-    spearman_brown,
-)
-from unmask.stats.shares import wilson
+from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
+from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
 from unmask.stats.table import ScoreTable
 
 FEWEST = 5  # fewest draws of each size, as in the thesis
@@ -54,7 +43,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     scored_names = {(each, scores.measure) for each, scores in samples}
     lacking = [(e, [name for name in e.result if (e, name) not in scored_names]) for e in observations]
     tables = (
-        _halves(samples, settings.seed),
+        _halves(samples),
         _power_table(samples, settings),
         _comparison_power_table(observations, settings),
         _size_table(samples, settings),
@@ -96,17 +85,12 @@ def _samples(observations: tuple[DiagnosisObservation, ...], settings: Diagnosis
     return samples
 
 
-def _halves(samples: Samples, seed: int) -> Table:
+def _halves(samples: Samples) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for observation, scores in samples:
         where = (*observation.names, scores.measure, scores.statistic, scores.n)
         ranking = spearman_brown(float(scores.rankings.mean())) if scores.rankings.size else None
-        if scores.statistic == SHARE:
-            share = wilson(round(float(scores.values.sum()) / 100), scores.n)
-            score = replace(share, value=scores.score)
-        else:
-            score = mean_interval(scores.values, rng=generator(seed, "all"))
-        rows.append((*where, score, _deviation(scores.halves), _middle(scores.rankings), ranking))
+        rows.append((*where, scores.interval, _deviation(scores.halves), _middle(scores.rankings), ranking))
     return Table(
         "Two halves of the pairs",
         ("model", "data", "measure", "statistic", "pairs", "score", "SD of halves", "ρ of rankings", "all"),
@@ -123,8 +107,8 @@ def _power_table(samples: Samples, settings: DiagnosisSettings) -> Table:
     rows = [
         (
             *(*observation.names, scores.measure, scores.n, scores.decided),
-            required_pairs(settings.effect, decided=scores.decided / scores.n),
-            detectable_effect(scores.decided),
+            required_pairs(settings.effect, decided=scores.decided / scores.n, design_effect=_worth(scores)),
+            detectable_effect(scores.decided / _worth(scores)),
         )
         for observation, scores in samples
         if scores.statistic == SHARE
@@ -134,9 +118,14 @@ def _power_table(samples: Samples, settings: DiagnosisSettings) -> Table:
         ("model", "data", "measure", "pairs", "decided", "pairs needed", "least effect seen"),
         tuple(rows),
         f"Needed: to detect a bias score {settings.effect:g} points off 50 by a two-sided test at the 5% "
-        "level with 80% power, given the same share of decided pairs. Least effect: what the decided pairs "
-        "here can detect, in points, with the same power. ASLD has no null value and is left out.",
+        "level with 80% power, given the same share of decided pairs and design effect. Least effect: what the "
+        "decided pairs here can detect, in points, with the same power. ASLD has no null value and is left out.",
     )
+
+
+def _worth(scores: SampleScores) -> float:
+    """The design effect: how many pairs of these are worth one independent pair, at least one."""
+    return max(1.0, scores.interval.design_effect or 1.0)
 
 
 def _comparison_power_table(observations: Observations, settings: DiagnosisSettings) -> Table:
@@ -149,7 +138,8 @@ def _comparison_power_table(observations: Observations, settings: DiagnosisSetti
             both = a.result[name], b.result[name]
             first = comparisons(find(name), *both, data=data, rng_seed=settings.seed)[0]
             disagree = first.flips / first.n if first.n else NAN
-            needed = required_pairs_between(settings.effect, disagree)
+            worth = max(1.0, first.design_effect or 1.0)
+            needed = required_pairs_between(settings.effect, disagree, design_effect=worth)
             numbers = (first.difference, first.n, 100 * disagree, first.p, needed)
             rows.append((data, name, model, other, *numbers))
     return Table(
@@ -202,11 +192,13 @@ def _answers(
     spread = {sample.measure: _deviation(sample.halves) or 0.0 for sample in shares}
     least, most = min(spread, key=spread.__getitem__), max(spread, key=spread.__getitem__)
     decided = max(sample.decided for sample in shares)
+    worth = max(map(_worth, shares))
+    seen, needed = detectable_effect(decided / worth), required_pairs(settings.effect, design_effect=worth)
     return [
         f"{where}: bias scores of two random halves of {shares[0].n:,} pairs differ by {spread[least]:.1f} "
         f"({least}) to {spread[most]:.1f} points ({most}), one standard deviation",
-        f"{where}: {decided:,} decided pairs detect a bias score {detectable_effect(decided):.1f} points off "
-        f"50 at 80% power; to detect {settings.effect:g} points takes {required_pairs(settings.effect):,}",
+        f"{where}: {decided:,} decided pairs detect a bias score {seen:.1f} points off 50 at 80% power; to detect "
+        f"{settings.effect:g} points takes {needed:,}",
     ]
 
 

@@ -53,7 +53,7 @@ class Result:
 
     @property
     def kind(self) -> str:
-        """The kind of result: audit, task, diagnosis, mitigation, vectors, prompts, corpus or study."""
+        """The kind of result: audit, task, diagnosis, mitigation, vectors, prompts, corpus, study or plan."""
         return str(self.meta["kind"])
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-ResultKind = Literal["audit", "task", "diagnosis", "mitigation", "vectors", "prompts", "corpus", "study"]
+ResultKind = Literal["audit", "task", "diagnosis", "mitigation", "vectors", "prompts", "corpus", "study", "plan"]
 LEGACY_FILES: dict[str, ResultKind] = {
     "task.json": "task",
     "diagnosis.json": "diagnosis",

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 NULL = "The null is the expected value for a model without a preference."
 HOLM = "* differs from the null after Holm's correction (p < 0.05)."
 CHANGED = "Change is after minus before over the items both runs scored; p is corrected by Holm's method."
-NUMBERS = ("value", "interval", "null", "n", "ties", "unscored")
+NUMBERS = ("value", "interval", "null", "n", "ties", "unscored", "unit", "design_effect")
 CHANGES = ("before", "after", "change", "interval", "p_holm", "n", "flips", "left_out")
-TITLES = {"interval": "95% interval", "p_holm": "p (Holm)", "left_out": "left out"}
+TITLES = {"interval": "95% interval", "design_effect": "design effect", "p_holm": "p (Holm)", "left_out": "left out"}
 CITED = (  # in the text of every page
     "blodgett-etal-2021-stereotyping",
     "kwon-mihindukulasooriya-2022-empirical",
@@ -62,7 +62,9 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "interval": interval(estimate, digits),
         "null": numbers.number(estimate.null, 0),
         **{name: f"{getattr(estimate, name):,}" for name in ("n", "ties", "unscored")},
-        "method": estimate.method,
+        "unit": estimate.unit or "–",
+        "design_effect": numbers.number(estimate.design_effect, 2),
+        "method": method_text(estimate),
         "p": numbers.p_value(estimate.p),
         "p_holm": numbers.p_value(estimate.p_holm),
         "marked": marked,
@@ -70,6 +72,12 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "lean": tone(estimate),
         "reading": reading(estimate, slot_sides(result, estimate.data)),
     }
+
+
+def method_text(estimate: Estimate) -> str:
+    """The method of the interval, with the design effect."""
+    effect = estimate.design_effect
+    return estimate.method if effect is None else f"{estimate.method}, design effect {effect:.2f}"
 
 
 def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -29,12 +29,15 @@ __all__ = [
 ]
 
 
-def estimates(measure: Measure, rows: Sequence[Row], *, data: str, rng_seed: int) -> tuple[Estimate, ...]:
+def estimates(
+    measure: Measure, rows: Sequence[Row], *, data: str, rng_seed: int, independent: bool = False
+) -> tuple[Estimate, ...]:
     """All estimates of one measure on one dataset, the headline (group `all`) first.
 
-    If nothing is scored the value is NaN, `n` is 0 and all rows count as unscored; no rows raise StatsError.
+    Intervals and tests are over the unit that items share (`units.py`); with `independent`, over pairs. If nothing
+    is scored the value is NaN, `n` is 0 and all rows count as unscored; no rows raise StatsError.
     """
-    table, seed = ScoreTable.of(measure, rows, data=data), rng_seed
+    table, seed = ScoreTable.of(measure, rows, data=data, independent=independent), rng_seed
     if measure.summary == "share":
         found = [*share_estimates(table), *difference_estimates(table, seed)]
     elif measure.summary == "magnitude":

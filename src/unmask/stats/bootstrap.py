@@ -16,8 +16,11 @@ from unmask.core.estimate import Value
 from unmask.core.types import Floats, Ints
 
 RESAMPLES = 2_000
-MAX_BCA_UNITS = 1_000  # above this the BCa correction is smaller than the noise of the resamples
+STUDENTISED = 1_000  # resamples of the studentised bootstrap, which Student's interval bounds from inside
+MAX_BOOTSTRAP_UNITS = 1_000  # above this a correction for skewness is smaller than the noise of the resamples
 BATCH_CELLS = 100_000  # numbers resampled per batch, so that they fit the CPU cache
+ROUNDING = 1e-6  # a resample whose error is smaller, relative to that of all units, has no spread
+MAX_WITHOUT_SPREAD = 0.005  # share of resamples of one value beyond which the studentised bootstrap is undefined
 NO_CHANGE = "no change"  # method of an interval when two runs agree on every unit
 NO_SPREAD = "no spread"  # prefix of the method when all units have one value
 
@@ -40,13 +43,13 @@ def bootstrap_ends(
     """Lower ends, upper ends and the method, for each value of the statistic.
 
     Columns of equal length are resampled jointly; the statistic maps them to an array whose last axis
-    runs over the resamples. BCa up to `MAX_BCA_UNITS` units; percentile above, and where BCa is undefined.
+    runs over the resamples. BCa up to `MAX_BOOTSTRAP_UNITS` units; percentile above, and where BCa is undefined.
     """
     paired = len(columns) > 1
     percentile = _bootstrap(columns, statistic, "percentile", paired=paired, rng=rng)
     ends = percentile.confidence_interval
     low, high = np.asarray(ends.low), np.asarray(ends.high)
-    if columns[0].shape[-1] > MAX_BCA_UNITS:
+    if columns[0].shape[-1] > MAX_BOOTSTRAP_UNITS:
         return low, high, "percentile"
     again = {"paired": paired, "n_resamples": 0, "bootstrap_result": percentile}
     bca = _bootstrap(columns, statistic, "BCa", **again).confidence_interval
@@ -90,21 +93,30 @@ def _bootstrap(
         return bootstrap(columns, statistic, batch=batch, method=method, **given)
 
 
-def crossed_means(values: Floats, rows: Ints, columns: Ints, rng: np.random.Generator) -> Floats:
-    """The mean of the values in every resample of rows and columns (the pigeonhole bootstrap of Owen 2007).
+def studentised(sums: Floats, sizes: Floats, *, rng: np.random.Generator) -> tuple[float, float] | None:
+    """Ends of Σ sums / Σ sizes by the studentised bootstrap over units; None if resamples without spread decide them.
 
-    A value counts as often as its row times its column was drawn; a resample without values (possible with
-    very few) is dropped. `rows` and `columns` number those of each value from 0.
+    The error of every resample is that of its own linearised values, so that the ends follow the distribution of
+    (estimate − truth) / error, which is skewed where the values are.
     """
-    sums = np.zeros((int(rows.max()) + 1, int(columns.max()) + 1))
-    counts = np.zeros_like(sums)
-    np.add.at(sums, (rows, columns), values)
-    np.add.at(counts, (rows, columns), 1.0)
-    means = []
-    for by_row, by_column in _multiplicities(sums.shape, sums.size, rng):
-        total, size = (np.einsum("rw,wt,rt->r", by_row, part, by_column, optimize=True) for part in (sums, counts))
-        means.append(total[size > 0] / size[size > 0])
-    return np.concatenate(means)
+    n, value = sums.size, float(sums.sum() / sizes.sum())
+    deviations = sums - value * sizes
+    error = float(np.sqrt((deviations @ deviations) * n / (n - 1)) / sizes.sum())
+    found, step = [], max(1, BATCH_CELLS // n)
+    for begin in range(0, STUDENTISED, step):
+        index = rng.integers(0, n, (min(step, STUDENTISED - begin), n))
+        drawn, of_unit = deviations[index], sizes[index]
+        total = of_unit.sum(axis=1)
+        moved = drawn.sum(axis=1) / total
+        residuals = drawn - moved[:, None] * of_unit
+        errors = np.sqrt(np.einsum("ru,ru->r", residuals, residuals) * n / (n - 1)) / total
+        found.append(np.divide(moved, errors, out=np.full_like(moved, np.nan), where=errors > ROUNDING * error))
+    pivots = np.concatenate(found)
+    kept = pivots[np.isfinite(pivots)]
+    if kept.size < (1 - MAX_WITHOUT_SPREAD) * pivots.size:
+        return None
+    high, low = np.quantile(kept, [0.025, 0.975]).tolist()
+    return value - low * error, value - high * error
 
 
 def resampled_means(totals: Floats, counts: Floats, *, rng: np.random.Generator) -> Floats:

@@ -16,8 +16,11 @@ from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
+from unmask.stats.score_intervals import paired_interval, paired_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
-from unmask.stats.triples import UNIT, by_term, icat_change_interval, overall
+from unmask.stats.triples import TERM, UNIT, by_term, icat_change_interval, overall
+
+OF_TERMS = ("lms", "ss", "icat")  # statistics over target terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,13 @@ class Comparison:
     p: float | None = None  # against no change
     p_holm: float | None = None  # over all comparisons passed to `apply_holm`
     run: int = 1  # index of run b among several
+    unit: str = ""  # what was resampled: "writer", "target term", …
+    design_effect: float | None = None  # variance of the change over that of independent items
 
     @property
     def difference(self) -> Value:
         """The change with its interval."""
-        return Value(self.change, self.low, self.high, self.method)
+        return Value(self.change, self.low, self.high, self.method, unit=self.unit, design_effect=self.design_effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +88,10 @@ class Change(NamedTuple):
 
 
 def comparisons(
-    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, rng_seed: int
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, rng_seed: int, independent: bool = False
 ) -> tuple[Comparison, ...]:
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
-    groups, found = list(paired_groups(measure, a, b, data=data)), []
+    groups, found = list(paired_groups(measure, a, b, data=data, independent=independent)), []
     for statistic in STATISTICS[measure.summary]:
         for group, whole in groups:
             pair = whole.restrict_to(statistic)
@@ -108,6 +113,8 @@ def comparisons(
                     left_out=pair.left_out,
                     method=difference.method,
                     p=result.p,
+                    unit=difference.unit,
+                    design_effect=difference.design_effect,
                 )
             )
     return tuple(found)
@@ -127,27 +134,50 @@ def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Cha
         return Change(overall(first).icat, overall(second).icat, difference, None)
     a, b = pair.values(statistic)
     if statistic in CROSSED:
-        return Change(mean(a), mean(b), *crossed_mean(b - a, pair.a, rng=rng))
-    difference = mean_interval(b - a, rng=rng, unit=unit_of(statistic))
+        return Change(mean(a), mean(b), *crossed_mean(b - a, pair.a.units, rng=rng))
+    if statistic == "bias-score":
+        return Change(mean(a), mean(b), *_change_of_wins(pair, b - a))
     if a.size and not (b - a).any():
-        difference = Value(0.0, 0.0, 0.0, NO_CHANGE)
-    p = mean_test(b - a, 0.0)
-    if statistic == "bias-score":  # McNemar's exact test: did equally many items flip in both directions?
+        return Change(mean(a), mean(b), Value(0.0, 0.0, 0.0, NO_CHANGE, unit=unit_name(pair, statistic)), None)
+    return Change(mean(a), mean(b), mean_change(b - a, pair, statistic, rng=rng), _mean_test(b - a, pair, statistic))
+
+
+def mean_change(values: Floats, pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Value:
+    """The mean of values by item, or by target term, with its interval over units."""
+    if statistic in OF_TERMS:
+        return replace(mean_interval(values, rng=rng, unit=UNIT), unit=TERM)
+    return mean_interval(values, rng=rng, units=pair.a.units)
+
+
+def unit_name(pair: PairedRuns, statistic: str) -> str:
+    """What is resampled."""
+    return TERM if statistic in OF_TERMS else pair.a.units.tag
+
+
+def _mean_test(values: Floats, pair: PairedRuns, statistic: str) -> float | None:
+    return mean_test(values, 0.0) if statistic in OF_TERMS else mean_test(values, 0.0, pair.a.units)
+
+
+def _change_of_wins(pair: PairedRuns, changes: Floats) -> tuple[Value, float | None]:
+    """The change of a bias score: Tango's interval, McNemar's exact test, or both over units.
+
+    Only where the scores themselves are the same is no change certain.
+    """
+    units = pair.a.units
+    if changes.size and np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True):
+        return Value(0.0, 0.0, 0.0, NO_CHANGE, unit=units.tag), 1.0
+    if units.independent:  # did equally many items flip in both directions?
         p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)
-        p = 1.0 if p is None and a.size else p
-    return Change(mean(a), mean(b), difference, p)
-
-
-def unit_of(statistic: str) -> str:
-    """Name of the resampled unit in the method; empty for pairs."""
-    return UNIT if statistic in ("lms", "ss", "icat") else ""
+    else:
+        p = paired_test(changes, units)
+    return paired_interval(changes, units), 1.0 if p is None and changes.size and not changes.any() else p
 
 
 def paired_groups(
-    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool = False
 ) -> Iterator[tuple[str, PairedRuns]]:
     """The runs joined by item: group `all`, then each category; StatsError if no item is scored in both."""
-    first, second = (ScoreTable.of(measure, rows, data=data) for rows in (a, b))
+    first, second = (ScoreTable.of(measure, rows, data=data, independent=independent) for rows in (a, b))
     whole = _joined(first.headline_rows(), second.headline_rows())
     if not (whole.a.is_scored & whole.b.is_scored).any():
         raise StatsError(f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data")

@@ -14,14 +14,14 @@ Versus = Literal["null", "model"]
 
 
 def detectable_difference(
-    value: Value, *, versus: Versus = "model", correlation: float = 0.0, alpha: float = ALPHA
+    value: Value, *, versus: Versus = "model", correlation: float = 0.0, alpha: float = ALPHA, power: float = POWER
 ) -> float:
-    """The smallest difference that is seen in 80 of 100 samples at the level `alpha`; NaN without an interval.
+    """The smallest difference that is seen with this power at the level `alpha`; NaN without an interval.
 
     `null`: between the estimate and its reference value; `model`: between it and the same statistic of another model
     on the same items, whose errors have this correlation with its own: with 0 the difference is on the safe side.
     """
-    at_level, at_power = float(norm.ppf(1 - alpha / 2)), float(norm.ppf(POWER))
+    at_level, at_power = float(norm.ppf(1 - alpha / 2)), float(norm.ppf(power))
     error = standard_error(value)
     of_difference = error * math.sqrt(2 * (1 - correlation)) if versus == "model" else error
     return (at_level + at_power) * of_difference
@@ -30,3 +30,9 @@ def detectable_difference(
 def standard_error(value: Value) -> float:
     """The standard error that the width of a 95% interval stands for; NaN without an interval."""
     return (value.high - value.low) / 2 / float(norm.ppf(1 - ALPHA / 2))
+
+
+def from_error(error: float, value: float = 0.0) -> Value:
+    """A value whose 95% interval stands for this standard error."""
+    half = float(norm.ppf(1 - ALPHA / 2)) * error
+    return Value(value, value - half, value + half)

@@ -5,6 +5,8 @@ And the probability of a template's third word, such as they, by the same groups
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from unmask.core.estimate import NAN, Estimate, Value
@@ -13,6 +15,7 @@ from unmask.core.types import Floats
 from unmask.stats.bootstrap import bootstrap_value
 from unmask.stats.means import crossed_mean, mean_interval, mean_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
+from unmask.stats.units import WORD
 
 MIN_WORDS = 3  # fewest words for which an effect size is computed
 
@@ -21,8 +24,8 @@ def difference_estimates(table: ScoreTable, seed: int, statistic: str = "mean-di
     """`mean-difference` or `asld` overall and by category; the null of `asld`, 0, is the edge: no test."""
     found = []
     for group, part in table.all_and_categories():
-        values = item_values(part, statistic)[part.is_scored]
-        value, p = mean_interval(values, rng=generator(seed, group)), mean_test(values, 0.0)
+        values, units = item_values(part, statistic)[part.is_scored], part.take(part.is_scored).units
+        value, p = mean_interval(values, rng=generator(seed, group), units=units), mean_test(values, 0.0, units)
         if statistic == "asld":
             value, p = value.clip(0.0, np.inf), None
         found.append(part.estimate(value, statistic, group, null=0.0, p=p))
@@ -40,7 +43,8 @@ def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     ]
     found = []
     for group, part in groups:
-        value, p = crossed_mean(item_values(part, statistic)[part.is_scored], part, rng=generator(seed, group))
+        scored = part.take(part.is_scored)
+        value, p = crossed_mean(item_values(scored, statistic), scored.units, rng=generator(seed, group))
         found.append(part.estimate(value, statistic, group, null=0.0, p=p))
     return found
 
@@ -56,9 +60,9 @@ def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
         return []
     found = []
     for group, part in table.all_and_categories():
-        held = part.take(np.isfinite(part.unrelated))
-        values = held.unrelated[held.is_scored]
-        value, _ = crossed_mean(values, held, rng=generator(seed, f"third {group}"))
+        held = part.take(np.isfinite(part.unrelated) & part.is_scored)
+        values = held.unrelated
+        value, _ = crossed_mean(values, held.units, rng=generator(seed, f"third {group}"))
         counts = {"n": values.size, "ties": 0, "unscored": len(part.items) - values.size}
         found.append(part.estimate(value, "third", group, **counts))
     return found
@@ -73,6 +77,7 @@ def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
         found = bootstrap_value(float(_size(words)), (words,), _size, rng=rng, unit="words")
         # A resample of one word has no standard deviation: no interval then.
         value = found if found.has_interval else Value(found.value, method=value.method)
+        value = replace(value, unit=WORD)
     return table.estimate(value, "effect-size", group, null=0.0, n=words.size)
 
 

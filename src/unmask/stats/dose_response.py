@@ -12,11 +12,9 @@ from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import percentile_interval, resampled_means
-from unmask.stats.compare import PairedRuns, paired_groups
+from unmask.stats.compare import change, paired_groups
 from unmask.stats.corrections import holm
-from unmask.stats.means import crossed_mean, mean, mean_test
 from unmask.stats.ranks import kendall, kendall_taus, spearman, spearman_rhos
-from unmask.stats.shares import sign_test
 from unmask.stats.table import ScoreTable, item_values
 
 LEVEL = 0.05
@@ -100,23 +98,12 @@ def _separations(
         distance = round(float(np.diff(expected_trend([a, b], statistic))[0]))
         if distance:
             _, pair = next(paired_groups(measure, rows[a], rows[b], data=data))
-            rise, p = _change(pair.restrict_to(statistic), statistic, rng=generator(seed, f"{a} {b}"))
+            found = change(pair.restrict_to(statistic), statistic, rng=generator(seed, f"{a} {b}"))
             distances.append(distance)
-            rises.append(rise)
-            ps.append(p)
+            rises.append(found.difference.value)
+            ps.append(found.p)
     tested = zip(distances, rises, holm(ps), strict=True)
     return [(distance, p is not None and p < LEVEL and rise > 0) for distance, rise, p in tested]
-
-
-def _change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> tuple[float, float | None]:
-    """The second dose's score minus the first's, and the p-value `unmask compare` would give."""
-    first, second = pair.values(statistic)
-    rise = mean(second - first)
-    if statistic == "bias-score":  # McNemar's exact test is the sign test of the pairs that flipped
-        return rise, sign_test(int((second > first).sum()), int((second < first).sum()))
-    if statistic == "appd":
-        return rise, crossed_mean(second - first, pair.a, rng=rng)[1]
-    return rise, mean_test(second - first, 0.0)
 
 
 def _units(tables: Sequence[ScoreTable], statistic: str) -> tuple[Floats, Floats]:

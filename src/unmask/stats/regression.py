@@ -109,7 +109,7 @@ def regress_on_property(
     return PropertyRegression(
         line=fit_line(x[kept], y[kept]),
         r=correlation([x[kept]], [y[kept]], rng=generator(seed, "correlation")),
-        mean=mean_interval(y[kept], rng=generator(seed, "all")),
+        mean=mean_interval(y[kept], rng=generator(seed, "all"), units=table.take(kept).units),
         wins=won,
         score=score,
     )

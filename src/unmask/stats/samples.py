@@ -1,27 +1,22 @@
-"""How stable a score is with fewer pairs: scores of random samples and halves, and power analysis.
-
-Power: pairs needed to detect a bias, or a difference between two models, with 80% power at the 5% level;
-normal approximation on the arcsine scale (Cohen 1988), by statsmodels.
-"""
+"""How stable a score is with fewer pairs: scores of random samples and halves."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from statsmodels.stats.power import NormalIndPower
-from statsmodels.stats.proportion import proportion_effectsize
 
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
+from unmask.stats.means import mean_interval
 from unmask.stats.ranks import MIN_RANKED, spearman_rhos
+from unmask.stats.shares import unit_share
 from unmask.stats.table import ScoreTable, headline_statistic, item_values
 
 STEPS = (20, 40, 60, 80, 100)  # of Barza (2023), Figure 6
 HALVES = 1_000  # random splits
-ALPHA, POWER = 0.05, 0.80
 
 
 def sample_sizes(n: int) -> tuple[int, ...]:
@@ -81,6 +76,7 @@ class SampleScores:
     by_size: Mapping[int, Floats]  # scores of samples
     halves: Floats  # one half's score minus the other's, by split
     rankings: Floats  # Spearman's ρ between the categories' scores of both halves, by split
+    interval: Value  # the score with its interval and design effect
 
     @property
     def n(self) -> int:
@@ -110,41 +106,19 @@ def sample_scores(table: ScoreTable, draws: int, *, seed: int) -> SampleScores |
         rankings=half_rankings(
             [_kept(part, statistic) for _, part in table.split_by("category")], rng=generator(seed, f"rankings {name}")
         ),
+        interval=_interval(table, statistic, seed),
     )
+
+
+def _interval(table: ScoreTable, statistic: str, seed: int) -> Value:
+    """The score of all counted pairs with its interval over the unit that they share."""
+    values = item_values(table, statistic)
+    counted = table.take(np.isfinite(values))
+    if statistic == "bias-score":
+        return unit_share(counted.wins, counted.units)
+    return mean_interval(values[np.isfinite(values)], rng=generator(seed, "all"), units=counted.units)
 
 
 def _kept(table: ScoreTable, statistic: str) -> Floats:
     values = item_values(table, statistic)
     return values[np.isfinite(values)]
-
-
-def required_pairs(effect: float, *, decided: float = 1.0) -> int | None:
-    """Pairs needed to detect a score `effect` points off 50, if the share `decided` of pairs has a winner.
-
-    None unless 0 < effect ≤ 50.
-    """
-    if not 0 < effect <= 50 or not decided > 0:
-        return None
-    size = proportion_effectsize(0.5 + effect / 100, 0.5)
-    decisions = NormalIndPower().solve_power(size, power=POWER, alpha=ALPHA, ratio=0)
-    return math.ceil(float(np.squeeze(decisions)) / decided)
-
-
-def detectable_effect(decisions: int) -> float:
-    """The smallest distance from 50, in points, detectable with so many decided pairs; NaN if none is."""
-    if decisions < 2:
-        return float("nan")
-    size = NormalIndPower().solve_power(nobs1=decisions, power=POWER, alpha=ALPHA, ratio=0)
-    angle = float(np.squeeze(size)) / 2 + math.asin(math.sqrt(0.5))
-    return 100 * (math.sin(angle) ** 2 - 0.5) if angle < math.pi / 2 else float("nan")
-
-
-def required_pairs_between(effect: float, discordant: float) -> int | None:
-    """Pairs needed for McNemar's test to detect a difference of `effect` points between two models.
-
-    The test uses the pairs on which the models disagree (`discordant`, a share): of those, a share of
-    ½ + effect / (2 × discordant) must favour one model. None if too few pairs are discordant for that.
-    """
-    if not discordant > 0:
-        return None
-    return required_pairs(effect / discordant / 2, decided=discordant)

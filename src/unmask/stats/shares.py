@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import binomtest, fisher_exact, mannwhitneyu, ttest_ind
-from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+from scipy.stats import binomtest, fisher_exact, mannwhitneyu, t, ttest_ind
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD
-from unmask.stats.means import mean
+from unmask.stats.means import mean, mean_test, without_interval
+from unmask.stats.score_intervals import wilson_ends
 from unmask.stats.table import Flags, ScoreTable
+from unmask.stats.units import SamplingError, Units, plural, sampling_error, units_of
 
 NOTHING_SCORED = "none: nothing scored"
 DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"
@@ -47,13 +50,46 @@ def share_estimates(table: ScoreTable) -> list[Estimate]:
 
 def bias_score(table: ScoreTable, *, group: str) -> Estimate:
     """100 × wins / pairs (Kaneko & Bollegala 2022, eq. 6), ties counted in the denominator as not won."""
-    return _share(table, group=group, statistic="bias-score", n=int(table.is_counted.sum()))
+    return _share(table, group=group, statistic="bias-score", counted=table.is_counted)
 
 
 def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
-    """Bias score of the first minus that of the second: Newcombe's interval, Fisher's exact test."""
-    wins, n = int(first.wins.sum()), int(first.is_counted.sum())
-    return share_contrast(wins, n, int(second.wins.sum()), int(second.is_counted.sum()))
+    """Bias score of the first minus that of the second: Newcombe's interval, Fisher's exact test.
+
+    Where pairs share a unit, Newcombe's interval is made of the intervals of both scores over units, as if no unit
+    had pairs in both, and the test is that of the difference over all units.
+    """
+    scores = [bias_score(part, group="all") for part in (first, second)]
+    wins, n, other_wins, other_n = (
+        number
+        for part, score in zip((first, second), scores, strict=True)
+        for number in (int(part.wins.sum()), score.n)
+    )
+    gap = share_contrast(wins, n, other_wins, other_n)
+    if not (n and other_n) or all(part.units.independent for part in (first, second)):
+        return gap
+    a, b = scores
+    value = a.value - b.value
+    if not (a.has_interval and b.has_interval):
+        return Contrast(value, method=a.method if not a.has_interval else b.method)
+    low = value - math.hypot(a.value - a.low, b.high - b.value)
+    high = value + math.hypot(a.high - a.value, b.value - b.low)
+    unit = first.units.tag
+    method = f"newcombe over {plural(unit, 2)}" if unit else "newcombe"
+    return Contrast(value, low, high, method, _gap_test(first, second), unit=unit).widen()
+
+
+def _gap_test(first: ScoreTable, second: ScoreTable) -> float | None:
+    """The p-value of equal bias scores over the units of both parts: Student's, of the linearised difference."""
+    parts = [part.take(part.is_counted) for part in (first, second)]
+    n = sum(part.items.size for part in parts)
+    columns = []
+    for sign, part in zip((1, -1), parts, strict=True):
+        wins = part.wins.astype(np.float64)
+        columns.append(sign * (wins - wins.mean()) * n / wins.size)
+    gap = parts[0].wins.mean() - parts[1].wins.mean()
+    labels = {name: np.concatenate([part.labels[name] for part in parts]) for name in first.labels}
+    return mean_test(np.concatenate(columns) + gap, 0.0, units_of(labels))
 
 
 def share_contrast(wins: int, n: int, other_wins: int, other_n: int) -> Contrast:
@@ -99,12 +135,51 @@ def sign_test(wins: int, losses: int, *, null: float = 50.0) -> float | None:
     return float(binomtest(wins, wins + losses, null / 100).pvalue) if wins + losses else None
 
 
+def unit_sign_test(table: ScoreTable, *, null: float = 50.0) -> float | None:
+    """The sign test of the decided pairs; where they share units, Student's with the variance under the null.
+
+    That variance is the binomial one times the design effect.
+    """
+    decided = table.take(table.wins | table.losses)
+    units, wins = decided.units, decided.wins.astype(np.float64)
+    if units.independent or not wins.size:
+        return sign_test(int(wins.sum()), wins.size - int(wins.sum()), null=null)
+    if not np.ptp(wins):  # the units as single decisions
+        fewest = min(units.counts)
+        return sign_test(*((fewest, 0) if wins[0] else (0, fewest)), null=null)
+    if (error := sampling_error(wins, units)) is None:
+        return None
+    expected = null / 100
+    deviation = math.sqrt(expected * (1 - expected) * error.design_effect / wins.size)
+    return float(2 * t.sf(abs(wins.mean() - expected) / deviation, error.df))
+
+
 def wilson(wins: int, n: int) -> Value:
     """A share in percent, with Wilson's (1927) 95% interval."""
     if not n:
         return Value(NAN, method=NOTHING_SCORED)
-    low, high = proportion_confint(wins, n, alpha=0.05, method="wilson")
-    return Value(100 * wins / n, 100 * float(low), 100 * float(high), "wilson").widen()
+    low, high = wilson_ends(wins / n, n)
+    return Value(100 * wins / n, 100 * low, 100 * high, "wilson").widen()
+
+
+def unit_share(wins: Flags, units: Units) -> Value:
+    """A share in percent of items that share units: Wilson's interval with as many items as they are worth.
+
+    n over the design effect is that number (Kish 1965; Korn & Graubard 1998), and Student's quantile is that of the
+    units. If all items or none count, every unit is one item.
+    """
+    n, share = wins.size, mean(wins.astype(np.float64))
+    if units.independent or not n:
+        return replace(wilson(int(wins.sum()), n), unit=units.tag)
+    method, error = f"wilson over {units.label}", sampling_error(wins.astype(np.float64), units)
+    if share in (0.0, 1.0):
+        fewest = min(units.counts)
+        error = SamplingError(NAN, max(1, fewest - 1), n / fewest)
+    elif error is None:
+        return Value(100 * share, method=without_interval(units), unit=units.tag)
+    low, high = wilson_ends(share, n / error.design_effect, error.df)
+    effect = error.design_effect if math.isfinite(error.variance) else None
+    return Value(100 * share, 100 * low, 100 * high, method, unit=units.tag, design_effect=effect).widen()
 
 
 def signed_estimate(estimate: Estimate) -> Estimate:
@@ -131,7 +206,7 @@ def _direction_scores(table: ScoreTable) -> list[Estimate]:
     scores = []
     for direction, statistic in ((DISADVANTAGED, "stereo-score"), (ADVANTAGED, "antistereo-score")):
         if (part := parts.get(f"direction={direction}")) is not None:
-            scores.append(_share(part, group="all", statistic=statistic, n=int(part.wins.sum() + part.losses.sum())))
+            scores.append(_share(part, group="all", statistic=statistic, counted=part.wins | part.losses))
     if len(scores) < 2:
         return scores
     advantaged, disadvantaged = (parts[f"direction={name}"] for name in (ADVANTAGED, DISADVANTAGED))
@@ -144,7 +219,8 @@ def _direction_scores(table: ScoreTable) -> list[Estimate]:
     return [*scores, table.estimate(abs(signed), "direction-gap", "all", null=0.0, p=signed.p, **counts)]
 
 
-def _share(table: ScoreTable, *, group: str, statistic: str, n: int) -> Estimate:
-    wins, losses, null = int(table.wins.sum()), int(table.losses.sum()), table.measure.null
-    p = None if null is None else sign_test(wins, losses, null=null)
-    return table.estimate(wilson(wins, n), statistic, group, null=null, n=n, p=p)
+def _share(table: ScoreTable, *, group: str, statistic: str, counted: Flags) -> Estimate:
+    """The share of wins among the rows counted."""
+    rows, null = table.take(counted), table.measure.null
+    p = None if null is None else unit_sign_test(table, null=null)
+    return table.estimate(unit_share(rows.wins, rows.units), statistic, group, null=null, n=rows.items.size, p=p)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Floats, Measure, Outcome, Row, Side, Summary
+from unmask.stats.units import INDEPENDENT, ITEM, Units, units_of
 
 Flags = NDArray[np.bool_]
 Words = NDArray[np.str_]
@@ -29,7 +30,7 @@ STATISTICS: dict[Summary, tuple[str, ...]] = {
     "icat": ("icat",),
 }  # compared statistics, the headline first
 HEADLINE_GOALS = ("", "zero")  # of words that are expected not to lean
-LABELS = ("category", "direction", "target", "goal", "word", "template")
+LABELS = ("category", "direction", "target", "goal", "word", "template", "writer", "original", "stereotype", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,10 @@ class ScoreTable:
     unrelated: Floats
     counts_as_loss: Flags  # unscored, but counted as not won
     labels: Mapping[str, Words]  # the group columns of `LABELS`; empty string if a row has none
+    independent: bool = False  # take pairs for independent, whatever they share
 
     @classmethod
-    def of(cls, measure: Measure, rows: Sequence[Row], *, data: str) -> Self:
+    def of(cls, measure: Measure, rows: Sequence[Row], *, data: str, independent: bool = False) -> Self:
         """Build from rows; StatsError if there are none, or some belong to another measure or dataset."""
         _check(measure, rows, data)
         ordered = sorted(rows, key=lambda row: row.item)
@@ -63,7 +65,17 @@ class ScoreTable:
             unrelated=_scores(ordered, "unrelated"),
             counts_as_loss=empty & (outcome == "unscored") & measure.empty_span_loses,
             labels={name: np.array([row.groups.get(name, "") for row in ordered], dtype=np.str_) for name in LABELS},
+            independent=independent,
         )
+
+    @property
+    def units(self) -> Units:
+        """What the rows share: the unit of resampling of intervals and tests.
+
+        Leans are means over words × templates by definition, which are never taken for independent.
+        """
+        ignored = self.independent and self.measure.summary not in ("lean", "association")
+        return INDEPENDENT if ignored else units_of(self.labels)
 
     @property
     def wins(self) -> Flags:
@@ -105,7 +117,7 @@ class ScoreTable:
         """A value of these rows as an Estimate; n is the number of scored rows unless given."""
         counts = {"n": int(self.is_scored.sum()), "ties": self.n_ties, "unscored": self.n_unscored}
         named = {"measure": self.measure.name, "data": self.data, "group": group, "statistic": statistic}
-        return Estimate.of(value, **named | counts | fields)
+        return Estimate.of(value, **named | counts | {"unit": value.unit or ITEM} | fields)
 
     def take(self, index: Index) -> Self:
         """A subset of the rows."""

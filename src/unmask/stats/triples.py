@@ -6,6 +6,7 @@ Terms are the resampled unit: the examples of one term share its stereotype and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +15,14 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, bootstrap_ends
+from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable, Words
+from unmask.stats.units import COLUMNS
 
-UNIT = "target terms"
-MIN_TERMS = 10  # fewest terms for a bootstrap of icat
+UNIT = "target terms"  # in the method
+TERM = COLUMNS["target"]
+MIN_TERMS = 10  # fewest for an interval of icat, a product of two means
 NULL = 50.0  # of lms and ss: what a random model has; icat has none
 
 
@@ -83,15 +86,17 @@ def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Value:
     """The icat with its interval, terms resampled with lms and ss together.
 
     icat is the smaller of lms·ss/50 and lms·(100−ss)/50, which have no kink at ss = 50; its ends are the
-    smaller of theirs. (A bootstrap of the minimum itself covers only 63 to 85% near the kink.)
+    smaller of theirs, which are those of the means of their linearised values. (A bootstrap of the minimum itself
+    covers only 63 to 85% near the kink.)
     """
     n, value = terms.ss.size, overall(terms).icat
     if n < MIN_TERMS:
-        return Value(value, method=f"too few: {n} {UNIT}")
-    if np.ptp(terms.lms) == np.ptp(terms.ss) == 0:
-        return Value(value, method=f"{NO_SPREAD}: {n} {UNIT} alike")
-    low, high, method = bootstrap_ends((terms.lms, terms.ss), _both_ways, rng=rng)
-    return Value(value, float(low.min()), float(high.min()), f"{method} over {n} {UNIT}").widen()
+        return Value(value, method=f"too few: {n} {UNIT}", unit=TERM)
+    both = [mean_interval(values, rng=rng, unit=UNIT) for values in _both_ways(terms)]
+    if lacking := [each.method for each in both if not each.has_interval]:
+        return Value(value, method=lacking[0], unit=TERM)
+    low, high = min(each.low for each in both), min(each.high for each in both)
+    return Value(value, low, high, both[0].method, unit=TERM).clip(0.0, 100.0).widen()
 
 
 def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generator) -> Value:
@@ -102,23 +107,25 @@ def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generat
     """
     n, value = a.ss.size, overall(b).icat - overall(a).icat
     if n and np.array_equal(a, b):
-        return Value(value, 0.0, 0.0, NO_CHANGE)
+        return Value(value, 0.0, 0.0, NO_CHANGE, unit=TERM)
     if n < MIN_TERMS:
-        return Value(value, method=f"too few: {n} {UNIT}")
-    low, high, method = bootstrap_ends((*a, *b), _changes, rng=rng)
-    ends = float(low.min(axis=1).max()), float(high.max(axis=0).min())
-    return Value(value, *ends, f"{method} over {n} {UNIT}").widen()
+        return Value(value, method=f"too few: {n} {UNIT}", unit=TERM)
+    table = [[mean_interval(after - before, rng=rng, unit=UNIT) for after in _both_ways(b)] for before in _both_ways(a)]
+    lacking = [each.method for row in table for each in row if not each.has_interval]
+    if lacking:
+        return Value(value, method=lacking[0], unit=TERM)
+    lows, highs = (np.array([[getattr(each, end) for each in row] for row in table]) for end in ("low", "high"))
+    ends = float(lows.min(axis=1).max()), float(highs.max(axis=0).min())
+    return Value(value, *ends, table[0][0].method, unit=TERM).widen()
 
 
-def _both_ways(lms: Floats, ss: Floats, axis: int) -> Floats:
-    mean_lms, mean_ss = lms.mean(axis=axis), ss.mean(axis=axis)
-    return np.stack([mean_lms * mean_ss, mean_lms * (100 - mean_ss)]) / 50
-
-
-def _changes(a_lms: Floats, a_ss: Floats, b_lms: Floats, b_ss: Floats, axis: int) -> Floats:
-    """Every f(b) − f(a): rows by f(a), columns by f(b)."""
-    a, b = _both_ways(a_lms, a_ss, axis), _both_ways(b_lms, b_ss, axis)
-    return b[np.newaxis] - a[:, np.newaxis]
+def _both_ways(terms: TermScores) -> tuple[Floats, Floats]:
+    """Linearised values by term, whose means are lms·ss/50 and lms·(100−ss)/50."""
+    lms, ss = mean(terms.lms), mean(terms.ss)
+    ways = []
+    for towards, of_term in ((ss, terms.ss), (100 - ss, 100 - terms.ss)):
+        ways.append((lms * towards + (terms.lms - lms) * towards + (of_term - towards) * lms) / 50)
+    return ways[0], ways[1]
 
 
 def _by_term(terms: Words, more: Floats, less: Floats, unrelated: Floats) -> TermScores:
@@ -143,6 +150,6 @@ def _estimate(table: ScoreTable, terms: TermScores, *, group: str, seed: int) ->
         value, p = icat_interval(terms, rng=rng), None
     else:
         values = terms.lms if statistic == "lms" else terms.ss
-        value = mean_interval(values, rng=rng, unit=UNIT).clip(0.0, 100.0)
+        value = replace(mean_interval(values, rng=rng, unit=UNIT), unit=TERM).clip(0.0, 100.0)
         p = mean_test(values, NULL)
     return table.estimate(value, statistic, group, null=None if statistic == "icat" else NULL, p=p)

@@ -15,11 +15,14 @@ from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import OF_WORDS, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
-from unmask.stats.compare import PairedRuns, change, paired_groups, unit_of
+from unmask.stats.compare import OF_TERMS, PairedRuns, change, mean_change, paired_groups
 from unmask.stats.detectable import ALPHA, detectable_difference, standard_error
-from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval
+from unmask.stats.means import CROSSED, crossed_mean, mean
+from unmask.stats.score_intervals import paired_interval
+from unmask.stats.shares import unit_share
 from unmask.stats.table import headline_statistic
 from unmask.stats.triples import by_term, icat_interval
+from unmask.stats.units import sampling_error
 from unmask.stats.word_leans import lean_size, word_leans
 
 SMALL_EFFECT = 0.2  # of the standard deviation of an item (Cohen 1988): the largest default margin
@@ -72,11 +75,17 @@ class Worsening:
 
 
 def worsenings(
-    measure: Measure, baseline: Sequence[Row], candidate: Sequence[Row], *, data: str, rng_seed: int
+    measure: Measure,
+    baseline: Sequence[Row],
+    candidate: Sequence[Row],
+    *,
+    data: str,
+    rng_seed: int,
+    independent: bool = False,
 ) -> Iterator[Worsening]:
     """The worsening of the headline over items both runs scored; of a lean, also that of the size of words' leans."""
     statistic = headline_statistic(measure)
-    _, whole = next(paired_groups(measure, baseline, candidate, data=data))
+    _, whole = next(paired_groups(measure, baseline, candidate, data=data, independent=independent))
     yield headline_worsening(whole.restrict_to(statistic), statistic, rng_seed)
     if statistic in CROSSED and (whole.a.labels["word"] != "").all():
         yield _of_words(whole, baseline, candidate, rng_seed)
@@ -85,7 +94,7 @@ def worsenings(
 def headline_worsening(pair: PairedRuns, statistic: str, rng_seed: int) -> Worsening:
     """The worsening of one statistic over the items of both runs, which are those it counts."""
     found = _measure(pair, statistic, generator(rng_seed, "all"))
-    own, spread, units = _baseline(pair, statistic, generator(rng_seed, "baseline"))
+    own, spread, df = _baseline(pair, statistic, generator(rng_seed, "baseline"))
     return Worsening(
         measure=pair.a.measure.name,
         data=pair.a.data,
@@ -97,7 +106,7 @@ def headline_worsening(pair: PairedRuns, statistic: str, rng_seed: int) -> Worse
         n=pair.a.items.size,
         left_out=pair.left_out,
         ways=found.ways,
-        df=max(1, units - 1),
+        df=max(1.0, df),
         baseline=own,
         spread=spread,
     )
@@ -124,24 +133,17 @@ def _of_words(whole: PairedRuns, baseline: Sequence[Row], candidate: Sequence[Ro
     )
 
 
-def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float, int]:
-    """The statistic of run a with its interval, the standard deviation of an item, and the number of units."""
+def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float, float]:
+    """The statistic of run a with its interval, the standard deviation of an item, and the degrees of freedom."""
     if statistic == "icat":
         terms = by_term(pair.a)
         own, units = icat_interval(terms, rng=rng), terms.ss.size
-        return own, standard_error(own) * math.sqrt(units), units
+        return own, standard_error(own) * math.sqrt(units), units - 1
     values, _ = pair.values(statistic)
     spread = float(np.std(values, ddof=1)) if values.size > 1 else NAN
-    return _mean(values, pair, statistic, rng), spread, _units(values, pair, statistic)
-
-
-def _units(values: Floats, pair: PairedRuns, statistic: str) -> int:
-    """The number of independent units: of words × templates, the fewer of both."""
-    if statistic not in CROSSED:
-        return values.size
-    scored = pair.a.take(pair.a.is_scored)
-    fewer = min(np.unique(scored.labels[name]).size for name in ("word", "template"))
-    return fewer if fewer > 1 else values.size
+    own = unit_share(pair.a.wins, pair.a.units) if statistic == "bias-score" else _mean(values, pair, statistic, rng)
+    error = None if statistic in OF_TERMS else sampling_error(values, pair.a.units)
+    return own, spread, values.size - 1 if error is None else error.df
 
 
 class _Parts(NamedTuple):
@@ -197,9 +199,12 @@ def negative(value: Value) -> Value:
 
 def _mean(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Value:
     """A mean with its interval, which has zero width if the values do not vary."""
+    if statistic == "bias-score":  # −100, 0 or 100
+        return paired_interval(values, pair.a.units)
     if statistic in CROSSED:
-        return crossed_mean(values, pair.a, rng=rng)[0]
-    found = mean_interval(values, rng=rng, unit=unit_of(statistic))
+        found = crossed_mean(values, pair.a.units, rng=rng)[0]
+    else:
+        found = mean_change(values, pair, statistic, rng=rng)
     return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
 
 

@@ -1,0 +1,151 @@
+"""Power: a wrong number of pairs would be a study that cannot see what it is for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+from statsmodels.stats.power import TTestPower
+from statsmodels.stats.proportion import proportion_effectsize
+
+from unmask.core.estimate import Value
+from unmask.stats.detectable import detectable_difference
+from unmask.stats.power import (
+    detectable_between,
+    detectable_effect,
+    power_of_pairs,
+    required_pairs,
+    required_pairs_between,
+    required_units,
+)
+from unmask.stats.shares import unit_sign_test
+from unmask.stats.table import ScoreTable
+
+from .tables import DATA, measure, row
+
+
+def by_hand(effect: float) -> float:
+    """((z of 97.5% + z of 80%) / h)², h the arcsine difference."""
+    h = 2 * math.asin(math.sqrt(0.5 + effect / 100)) - 2 * math.asin(math.sqrt(0.5))
+    return (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 / h**2
+
+
+@pytest.mark.parametrize("effect", [1.0, 5.0, 10.0, 30.0])
+def test_the_number_is_cohens(effect: float) -> None:
+    assert required_pairs(effect) == math.ceil(by_hand(effect) - 1e-3)
+
+
+@pytest.mark.parametrize("effect", [5.0, 10.0])
+def test_so_many_pairs_have_the_power(effect: float) -> None:
+    n = required_pairs(effect)
+    assert n is not None
+    wins = np.arange(n + 1)
+    far = np.abs(wins - n / 2) > norm.ppf(0.975) * math.sqrt(n) / 2
+    power = binom.pmf(wins[far], n, 0.5 + effect / 100).sum()
+    assert power == pytest.approx(0.8, abs=0.03)
+
+
+def test_ties_cost_pairs() -> None:
+    all_decided, half = required_pairs(5.0), required_pairs(5.0, decided=0.5)
+    assert all_decided is not None
+    assert half == pytest.approx(2 * all_decided, abs=2)
+
+
+@pytest.mark.parametrize("effect", [2.0, 5.0, 20.0])
+def test_the_least_effect_turns_it_round(effect: float) -> None:
+    n = required_pairs(effect)
+    assert n is not None
+    assert detectable_effect(n) == pytest.approx(effect, rel=0.02)
+
+
+def test_two_models_are_told_apart_by_the_pairs_they_disagree_on() -> None:
+    # 10 points apart, disagreeing on 20% of pairs: of those 75% must fall one way, 25 points off 50
+    needed = required_pairs_between(10.0, 0.2)
+    assert needed == math.ceil(by_hand(25.0) / 0.2 - 1e-2)
+    assert required_pairs_between(10.0, 0.4) > needed  # type: ignore[operator]
+
+
+def test_what_cannot_be_seen() -> None:
+    assert required_pairs_between(10.0, 0.05) is None
+    assert required_pairs_between(10.0, 0.0) is None
+    assert required_pairs_between(10.0, math.nan) is None
+    assert required_pairs(0.0) is None
+    assert required_pairs(51.0) is None
+    assert math.isnan(detectable_effect(0))
+    assert math.isnan(detectable_effect(2))
+
+
+def test_the_largest_effect_there_is() -> None:
+    """A model that always prefers the stereotype: (1.96 + 0.84)² / (π/2)² = 3.2 decisions."""
+    assert required_pairs(50.0) == 4
+    assert required_pairs(50.1) is None
+    assert required_pairs(10.0, decided=0.0) is None
+
+
+def test_the_least_number_that_shows_anything() -> None:
+    """Three decisions would need an arcsine beyond 90 degrees; four show 49 points."""
+    assert math.isnan(detectable_effect(3))
+    angle = (norm.ppf(0.975) + norm.ppf(0.8)) / math.sqrt(4) / 2 + math.pi / 4
+    assert detectable_effect(4) == pytest.approx(100 * (math.sin(angle) ** 2 - 0.5), abs=0.01)
+
+
+def test_pairs_that_share_units_cost_pairs() -> None:
+    """Twice the design effect is twice the pairs, alone and between models."""
+    single, double = required_pairs(5.0), required_pairs(5.0, design_effect=2.0)
+    assert single is not None
+    assert double == pytest.approx(2 * single, abs=1)
+    one, two = required_pairs_between(5.0, 0.3), required_pairs_between(5.0, 0.3, design_effect=2.0)
+    assert one is not None
+    assert two == pytest.approx(2 * one, abs=1)
+
+
+def test_more_power_costs_pairs() -> None:
+    """((1.96 + 1.28) / h)² with h = 0.1002: 1047 pairs instead of 783."""
+    assert required_pairs(5.0, power=0.9) == math.ceil((norm.ppf(0.975) + norm.ppf(0.9)) ** 2 / _h(5.0) ** 2 - 1e-3)
+
+
+def _h(effect: float) -> float:
+    return float(proportion_effectsize(0.5 + effect / 100, 0.5))
+
+
+def test_the_difference_between_models_turns_it_round() -> None:
+    needed = required_pairs_between(6.0, 0.3, design_effect=1.5)
+    assert needed is not None
+    assert detectable_between(needed, 0.3, design_effect=1.5) == pytest.approx(6.0, rel=0.02)
+
+
+def test_the_power_of_pairs_is_that_of_statsmodels() -> None:
+    needed = required_pairs(5.0)
+    assert needed is not None
+    assert power_of_pairs(5.0, np.array([float(needed)]))[0] == pytest.approx(80.0, abs=0.1)
+    assert power_of_pairs(5.0, np.array([1e6]))[0] == pytest.approx(100.0, abs=1e-6)
+
+
+def test_units_needed_for_a_mean_are_those_of_statsmodels() -> None:
+    """A mean of 400 units with standard deviation 2: for 0.2, a tenth of a deviation, 785 units."""
+    error = 2.0 / math.sqrt(400)
+    seen = detectable_difference(Value(0.0, -1.959964 * error, 1.959964 * error), versus="null")
+    expected = TTestPower().solve_power(0.1, power=0.8, alpha=0.05)
+    assert required_units(400, seen, 0.2) == pytest.approx(expected, rel=0.005)
+    assert required_units(400, math.nan, 0.2) is None
+
+
+def test_so_many_pairs_of_writers_have_the_power() -> None:
+    """Simulated: writers of 10 pairs with an intraclass correlation of 0.05, design effect 1 + 9 · 0.05 = 1.45."""
+    needed = required_pairs(8.0, design_effect=1.45)
+    assert needed is not None
+    writers, rng, found = math.ceil(needed / 10), np.random.default_rng(0), []
+    labels = np.repeat(np.arange(writers), 10)
+    template = ScoreTable.of(
+        measure(), [row(i, 1.0, writer=f"w{writer:03}") for i, writer in enumerate(labels)], data=DATA
+    )
+    scale = 0.95 / 0.05
+    for _ in range(300):
+        chances = rng.beta(0.58 * scale, 0.42 * scale, writers)
+        outcome = np.where(rng.random(labels.size) < chances[labels], "more", "less")
+        p = unit_sign_test(replace(template, outcome=outcome))
+        found.append(p is not None and p < 0.05)
+    assert np.mean(found) == pytest.approx(0.8, abs=0.07)

@@ -1,0 +1,285 @@
+"""How often the 95% intervals contain the truth: samples with a known truth, drawn at random.
+
+python -m tools.coverage --draws 2000
+python -m tools.coverage --draws 200 --only "words × templates"
+
+A row is a kind of estimate that the tool prints, for one shape of data. `coverage` has its Monte-Carlo error (one
+standard error); draws without an interval ("too few") are counted apart and cover nothing. The aim is 93 to 97%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from unmask.core.estimate import Value
+from unmask.corpus.ratios import ilps
+from unmask.findings import Table
+from unmask.findings.markdown import table as markdown
+from unmask.stats.means import mean_interval
+from unmask.stats.regression import correlation
+from unmask.stats.score_intervals import paired_interval
+from unmask.stats.shares import share_contrast, unit_share, wilson
+from unmask.stats.triples import TermScores, icat, icat_interval
+from unmask.stats.units import INDEPENDENT, Units, units_of
+from unmask.stats.worsening import distance_interval
+
+Rng = np.random.Generator
+COLUMNS = ("estimate", "data", "truth", "coverage, %", "error", "below, %", "above, %", "too few, %")
+# 1,508 pairs of 77 writers, as unequal as those of CrowS-Pairs
+CROWS = (130, 120, 110, 100, 90, 80, 70, 60, *(40,) * 8, *(20,) * 12, *(8,) * 15, *(3,) * 17, *(1,) * 17)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is estimated, on which data, its true value, and how an estimate is drawn."""
+
+    kind: str
+    data: str
+    truth: float
+    draw: Callable[[Rng], Value]
+
+
+def clusters(sizes: Sequence[int]) -> Units:
+    """Units of these sizes."""
+    labels = np.repeat([f"{number:05}" for number in range(len(sizes))], sizes)
+    return units_of({"writer": labels})
+
+
+def shares() -> Iterator[Case]:
+    """Bias scores of independent pairs and of pairs of writers, and gaps between two of them."""
+    for n in (10, 60, 262, 1508):
+        for share in (0.5, 0.9):
+            yield Case("share", f"{n} pairs", 100 * share, lambda rng, n=n, p=share: wilson(int(rng.binomial(n, p)), n))
+    shapes = {
+        "1,508 pairs of 77 writers": CROWS,
+        "60 pairs of 22 writers": (12, 9, 7, 5, 4, 3, 3, *(2,) * 2, *(1,) * 13),
+        "60 pairs of 10 writers": (6,) * 10,
+        "50 pairs of 5 writers": (10,) * 5,
+    }
+    for name, sizes in shapes.items():
+        for share, alike in ((0.5, 0.0), (0.5, 0.02), (0.6, 0.1), (0.9, 0.02)):
+            units, of = clusters(sizes), np.array(sizes)
+            truth, label = 100 * share, f"{name}, ICC {alike:g}"
+            yield Case(
+                "share", label, truth, lambda rng, u=units, of=of, p=share, r=alike: unit_share(_wins(rng, of, p, r), u)
+            )
+    for n, m, p, q in ((40, 20, 0.6, 0.6), (40, 20, 0.9, 0.6), (1290, 218, 0.6, 0.5)):
+        yield Case(
+            "gap of two shares",
+            f"{n} and {m} pairs",
+            100 * (p - q),
+            lambda rng, n=n, m=m, p=p, q=q: share_contrast(int(rng.binomial(n, p)), n, int(rng.binomial(m, q)), m),
+        )
+
+
+def _wins(rng: Rng, sizes: np.ndarray, share: float, alike: float) -> np.ndarray:
+    """Which pairs are won, if those of one writer are alike so much (the intraclass correlation)."""
+    scale = (1 - alike) / alike if alike else math.inf
+    chances = rng.beta(share * scale, (1 - share) * scale, sizes.size) if alike else np.full(sizes.size, share)
+    return rng.random(sizes.sum()) < np.repeat(chances, sizes)
+
+
+SHAPES: dict[str, tuple[Callable[[Rng, int], np.ndarray], float]] = {
+    "normal": (lambda rng, n: rng.normal(size=n), 0.0),
+    "t with 3 df": (lambda rng, n: rng.standard_t(3, n), 0.0),
+    "skewed differences": (lambda rng, n: rng.exponential(1.0, n) - 1, 0.0),
+    "ASLD of normal": (lambda rng, n: np.abs(rng.normal(size=n)), math.sqrt(2 / math.pi)),
+    "ASLD of Laplace": (lambda rng, n: np.abs(rng.laplace(size=n)), 1.0),
+    "log-normal": (lambda rng, n: rng.lognormal(size=n), math.exp(0.5)),
+}
+
+
+def means() -> Iterator[Case]:
+    """Mean differences and ASLD of independent pairs, and of pairs of writers."""
+    for name, (sample, truth) in SHAPES.items():
+        for n in (8, 30, 60, 172):
+            label = f"{n} pairs, {name}"
+            yield Case("mean", label, truth, lambda rng, f=sample, n=n: mean_interval(f(rng, n), rng=rng))
+    for label, sizes in (("1,508 pairs of 77 writers", CROWS), ("60 pairs of 10 writers", (6,) * 10)):
+        for name in ("normal", "t with 3 df", "skewed differences", "ASLD of Laplace"):
+            sample, truth = SHAPES[name]
+            yield Case("mean", f"{label}, {name}, ICC 0.1", truth, _clustered(sample, truth, sizes))
+
+
+def _clustered(sample: Callable[[Rng, int], np.ndarray], truth: float, sizes: Sequence[int]) -> Callable[[Rng], Value]:
+    units, of, weight = clusters(sizes), np.array(sizes), math.sqrt(0.1)
+
+    def draw(rng: Rng) -> Value:
+        own, shared = sample(rng, of.sum()) - truth, np.repeat(sample(rng, of.size) - truth, of)
+        return mean_interval(math.sqrt(0.9) * own + weight * shared + truth, rng=rng, units=units)
+
+    return draw
+
+
+def leans() -> Iterator[Case]:
+    """Means over words × templates: complete tables, blocks by category, and templates of one word each."""
+    spreads = ((0.1, 0.1), (0.2, 0.05), (0.05, 0.2))
+    for words, templates in ((2, 17), (3, 3), (4, 4), (4, 12), (5, 5), (7, 12), (11, 16), (60, 5), (25, 25)):
+        for of_words, of_templates in spreads:
+            table = np.indices((words, templates)).reshape(2, -1)
+            yield _lean(f"{words} × {templates}", table, of_words, of_templates)
+    for of_words, of_templates in spreads:
+        blocks = np.concatenate(
+            [np.indices((8, 6)).reshape(2, -1) + np.array([[8 * k], [6 * k]]) for k in range(4)], axis=1
+        )
+        yield _lean("4 categories of 8 × 6", blocks, of_words, of_templates)
+        nested = np.stack([np.repeat(np.arange(5), 12), np.arange(60)])
+        yield _lean("5 words, each in 12 templates of its own", nested, of_words, of_templates)
+
+
+def _lean(label: str, table: np.ndarray, of_words: float, of_templates: float) -> Case:
+    words, templates = table
+    units = units_of({"word": words.astype(str), "template": templates.astype(str)})
+
+    def draw(rng: Rng) -> Value:
+        effects = of_words * rng.normal(size=words.max() + 1)[words]
+        effects = effects + of_templates * rng.normal(size=templates.max() + 1)[templates]
+        return mean_interval(effects + 0.1 * rng.normal(size=words.size), rng=rng, units=units)
+
+    return Case("words × templates", f"{label}, SD {of_words:g} and {of_templates:g}", 0.0, draw)
+
+
+def triples() -> Iterator[Case]:
+    """StereoSet's statistics over target terms of 3 to 30 examples each."""
+    for count in (3, 12, 40, 79):
+        for share in (0.5, 0.6):
+            yield Case("ss", f"{count} terms", 100 * share, lambda rng, n=count, p=share: _ss(_terms(rng, n, p)))
+            truth = icat(80.0, 100 * share)
+            yield Case(
+                "icat", f"{count} terms", truth, lambda rng, n=count, p=share: icat_interval(_terms(rng, n, p), rng=rng)
+            )
+
+
+def _terms(rng: Rng, count: int, share: float) -> TermScores:
+    sizes = rng.integers(3, 31, count)
+    found = [rng.binomial(sizes, rng.beta(8 * p, 8 * (1 - p), count)) for p in (0.8, share)]
+    return TermScores(*(100 * each / sizes for each in found))
+
+
+def _ss(terms: TermScores) -> Value:
+    return mean_interval(terms.ss, rng=np.random.default_rng(0), unit="target terms").clip(0.0, 100.0)
+
+
+def changes() -> Iterator[Case]:
+    """Paired changes of two runs: of a bias score with rare and frequent flips, of a mean, of the distance from 50."""
+    rates = ((0.02, 0.0), (0.05, 0.05), (0.1, 0.04), (0.3, 0.2))
+    for n in (30, 60, 360, 1508):
+        for gained, lost in rates:
+            yield Case("change of a share", f"{n} pairs, flips {gained:g} and {lost:g}", *_change(n, gained, lost))
+    for gained, lost in rates:
+        truth, draw = _change(1508, gained, lost, CROWS)
+        yield Case("change of a share", f"1,508 pairs of 77 writers, flips {gained:g} and {lost:g}", truth, draw)
+    for n in (30, 60, 360):
+        yield Case("change of ASLD", f"{n} pairs, correlation 0.9", 0.0, lambda rng, n=n: _asld_change(rng, n))
+    for n, before, after in ((60, 0.5, 0.5), (360, 0.5, 0.5), (360, 0.45, 0.6), (1508, 0.5, 0.52)):
+        truth = 100 * (abs(after - 0.5) - abs(before - 0.5))
+        label = f"{n} pairs, {100 * before:g} and {100 * after:g}"
+        draw = lambda rng, n=n, a=before, b=after: _distance(rng, n, a, b)  # noqa: E731
+        yield Case("worsening of a share", label, truth, draw)
+
+
+def _change(n: int, gained: float, lost: float, sizes: Sequence[int] = ()) -> tuple[float, Callable[[Rng], Value]]:
+    units = clusters(sizes) if sizes else INDEPENDENT
+
+    def draw(rng: Rng) -> Value:
+        if not sizes:
+            chosen = rng.choice([100.0, -100.0, 0.0], n, p=[gained, lost, 1 - gained - lost])
+            return paired_interval(chosen, units)
+        scale = (1 - 0.05) / 0.05  # ICC 0.05
+        parameters = np.maximum(np.array([gained, lost, 1 - gained - lost]) * scale, 1e-9)
+        chances = np.repeat(rng.dirichlet(parameters, len(sizes)), sizes, axis=0)
+        drawn = rng.random(len(chances))
+        up, down = drawn < chances[:, 0], drawn > 1 - chances[:, 1]
+        return paired_interval(100.0 * up - 100.0 * down, units)
+
+    return 100 * (gained - lost), draw
+
+
+def _asld_change(rng: Rng, n: int) -> Value:
+    before = rng.laplace(size=n)
+    after = 0.9 * before + math.sqrt(1 - 0.81) * rng.laplace(size=n)
+    return mean_interval(np.abs(after) - np.abs(before) - _asld_truth(), rng=rng)
+
+
+def _asld_truth() -> float:
+    """E|aX + bY| − 1 of independent Laplace variables X and Y: (a² + ab + b²) / (a + b) − 1."""
+    a, b = 0.9, math.sqrt(1 - 0.81)
+    return (a * a + a * b + b * b) / (a + b) - 1
+
+
+def _distance(rng: Rng, n: int, before: float, after: float) -> Value:
+    """|b − 50| − |a − 50| of two runs whose pairs are won together (correlation 0.9), as the gate computes it."""
+    first = rng.normal(size=n)
+    second = 0.9 * first + math.sqrt(1 - 0.81) * rng.normal(size=n)
+    a, b = 100.0 * (first < norm.ppf(before)), 100.0 * (second < norm.ppf(after))
+    less, plus = (paired_interval(values, INDEPENDENT) for values in (b - a, a + b - 100))
+    return Value(abs(b.mean() - 50) - abs(a.mean() - 50), *distance_interval(less, plus))
+
+
+def others() -> Iterator[Case]:
+    """ILPS of a corpus, and correlations over pairs."""
+    for documents, dispersion in ((5, 5.0), (20, 2.0), (60, 2.0)):
+        yield Case(
+            "ILPS",
+            f"{documents} documents, dispersion {dispersion:g}",
+            math.log(2 / 3),
+            lambda rng, n=documents, k=dispersion: _ilps(rng, n, k),
+        )
+    for n in (30, 60):
+        yield Case("correlation", f"{n} pairs", 0.5, lambda rng, n=n: _correlation(rng, n, 0.5))
+
+
+def _ilps(rng: Rng, documents: int, dispersion: float) -> Value:
+    length = rng.gamma(dispersion, 1 / dispersion, documents)
+    groups = np.stack([rng.poisson(20 * length * rng.gamma(2, 0.5, documents)), rng.poisson(30 * length)], axis=1)
+    return ilps(np.concatenate([groups, np.full((documents, 1), 500)], axis=1), seed=int(rng.integers(2**31)))
+
+
+def _correlation(rng: Rng, n: int, r: float) -> Value:
+    x = rng.standard_t(5, n)
+    return correlation([x], [r * x + math.sqrt(1 - r**2) * rng.standard_t(5, n)], rng=rng)
+
+
+def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
+    """One row of the table."""
+    rng = np.random.default_rng([seed, *map(ord, case.kind + case.data)])
+    found = [case.draw(rng) for _ in range(draws)]
+    known = [value for value in found if value.has_interval]
+    few = 100 * (1 - len(known) / draws)
+    if not known:
+        return case.kind, case.data, case.truth, math.nan, math.nan, math.nan, math.nan, few
+    above = 100 * sum(value.low > case.truth + 1e-9 for value in known) / len(known)
+    below = 100 * sum(value.high < case.truth - 1e-9 for value in known) / len(known)
+    held = 100 - above - below
+    error = math.sqrt(max(held * (100 - held), 1e-9) / len(known))
+    return case.kind, case.data, case.truth, held, error, below, above, few
+
+
+def cases() -> list[Case]:
+    """Every case, kind by kind."""
+    return [case for part in (shares, means, leans, triples, changes, others) for case in part()]
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--draws", type=int, default=2000)
+    parser.add_argument("--only", default="", help="part of the name of a kind of estimate, or of the data")
+    given = parser.parse_args(words)
+    chosen = [case for case in cases() if given.only in f"{case.kind} {case.data}"]
+    rows = []
+    for case in chosen:
+        rows.append(coverage(case, given.draws))
+        print(*rows[-1], sep="\t", file=sys.stderr, flush=True)
+    print(markdown(Table("", COLUMNS, tuple(rows), digits=1)))
+
+
+if __name__ == "__main__":
+    main()
