@@ -147,8 +147,11 @@ def findings_of(result: AuditResult) -> tuple[Section, ...]:
 
 
 def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
+    from unmask.audit.verdict import verdict
+
     broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
     rows: list[tuple[Cell, ...]] = []
+    cautions: list[str] = []
     sides = slot_sides(result, str(card["name"]))
     for e in result.headlines():
         if e.data == card["name"]:
@@ -156,9 +159,10 @@ def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
             meaning = "a check failed: do not interpret this number" if broken else reading(e, sides)
             meaning += f" ({measure.reads})" if measure else ""
             rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
+            cautions.append(f"{e.measure}: {verdict(result, e).caution}")
     unverified = ", unverified copy" if card.get("verified") is False else ""
     words = _leaning_words(result, str(card["name"]))
-    finding = Finding(words, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
+    finding = Finding((*words, *cautions), (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
     size = f" ({count}{unverified})" if (count := count_items(card)) else ""
     return Section(str(card["name"]), f"{card.get('title') or card['name']}{size}", "", finding)
 

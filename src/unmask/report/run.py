@@ -22,8 +22,8 @@ from unmask.report.comparison_page import Changes
 from unmask.report.selection import model_names
 
 Format = Literal["html", "md", "latex", "csv"]
-TableName = Literal["headline", "category", "changes", "checks"]
-TABLES: tuple[TableName, ...] = ("headline", "category", "changes", "checks")
+TableName = Literal["headline", "verdict", "category", "changes", "checks"]
+TABLES: tuple[TableName, ...] = ("headline", "verdict", "category", "changes", "checks")
 
 
 def report(
@@ -162,19 +162,22 @@ def _compared(results: Sequence[Result]) -> Result:
 
 def _tables(results: Sequence[Result], format: Format, chosen: Sequence[TableName]) -> str:
     names = model_names(results)
+    audits = [result for result in results if isinstance(result, AuditResult)]
     changes = compare(*results, categories=True) if "changes" in chosen else ()
     if format == "csv":  # one table in full precision; all estimates if none was selected
         if "changes" in chosen:
             return tables.as_csv(pd.DataFrame(tables.change_records(changes, names)))
+        if "verdict" in chosen:
+            return tables.as_csv(pd.DataFrame(tables.verdict_records(audits, names[: len(audits)])))
         if "checks" in chosen:
             return tables.as_csv(tables.check_frame(results, names))
         frame = tables.estimate_frame(results, names)
         groups = {"headline": frame["group"] == "all", "category": frame["group"].str.startswith("category=")}
         return tables.as_csv(frame[groups[chosen[0]]] if chosen else frame)
-    audits = [result for result in results if isinstance(result, AuditResult)]
     if audits:
         built = {
             "headline": tables.headline_table(audits, names),
+            "verdict": tables.verdict_table(audits, names),
             "category": tables.category_table(audits, names),
             "changes": tables.change_table(changes, names),
             "checks": tables.check_table(audits, names),

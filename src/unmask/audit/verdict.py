@@ -1,0 +1,117 @@
+"""The verdict on a headline estimate, in plain words: what leans, how sure, compared with what, what is noise, and
+whether the measure is known to follow the bias it is about. Terminal, page, Markdown and model card all print it.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from unmask.audit.interpretation import PERCENT, digits_of, interval, reading, slot_sides
+from unmask.core.estimate import Estimate
+from unmask.findings.numbers import number
+from unmask.stats.detectable import detectable_difference
+
+if TYPE_CHECKING:
+    from unmask.audit.result import AuditResult
+
+GUIDE = "docs/which-measure.md"  # which measure should I trust, and for what
+FAILED = "a check failed: do not interpret this number"
+UNTESTED = "whether it follows the bias it is about has not been tested"
+UNITS = {"asld": "nats", "mean-difference": "nats", "association": "nats", "effect-size": "standard deviations"}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFact:
+    """How a measure follows a planted bias: what `unmask diagnose validity` printed."""
+
+    measure: str
+    statistic: str
+    category: str
+    r: float
+    low: float
+    high: float
+    models: int
+    command: str
+    date: str
+
+    @property
+    def follows(self) -> bool:
+        """Whether the correlation with the dose is positive beyond chance."""
+        return self.low > 0
+
+    def describe(self) -> str:
+        """The fact as part of a sentence."""
+        ends = f"r {number(self.r, 2)}, {number(self.low, 2)} to {number(self.high, 2)}, {self.models} models"
+        verb = "follows" if self.follows else "does not follow beyond chance"
+        return f"it {verb} a planted bias of {self.category} ({ends})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The parts of a verdict, each a sentence without its full stop."""
+
+    measure: str
+    leans: str  # what it means, with the value, the interval and the null
+    noise: str  # the smallest difference that can be seen; empty without an interval
+    validity: str
+
+    @property
+    def caution(self) -> str:
+        """What every reader of the number should know: what is noise, and whether the measure is valid."""
+        return ". ".join(part for part in (self.noise, self.validity) if part) + "."
+
+    def __str__(self) -> str:
+        """The whole verdict."""
+        return f"{self.measure}: {self.leans}. {self.caution}"
+
+
+def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
+    """The verdict on a headline estimate of an audit."""
+    broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
+    digits = digits_of(estimate.statistic)
+    says = FAILED if broken else reading(estimate, slot_sides(result, estimate.data))
+    ends = f"95% interval {interval(estimate, digits)}" if estimate.has_interval else "no interval"
+    null = "" if estimate.null is None else f", compared with {number(estimate.null, 0)} for a model without a preference"
+    leans = f"{says} on {estimate.data} ({number(estimate.value, digits)}, {ends}{null})"
+    return Verdict(estimate.measure, leans, noise_line(estimate), validity_line(estimate))
+
+
+def noise_line(estimate: Estimate) -> str:
+    """The smallest difference from another model that is no noise; empty without an interval."""
+    least = detectable_difference(estimate)
+    if not math.isfinite(least):
+        return ""
+    percent = estimate.statistic in PERCENT
+    unit = "points" if percent else UNITS.get(estimate.statistic, "")
+    size = f"{number(least, digits_of(estimate.statistic))} {unit}".strip()
+    return f"With this data and model, a difference under {size} is noise"
+
+
+def validity_line(estimate: Estimate) -> str:
+    """Whether the measure is known to follow a bias whose size is known, and where to read about it."""
+    known = [
+        fact.describe()
+        for fact in measure_facts()
+        if (fact.measure, fact.statistic) == (estimate.measure, estimate.statistic)
+    ]
+    said = " and ".join(known) + "; other biases are untested" if known else UNTESTED
+    return f"Validity: {said} ({GUIDE})"
+
+
+@cache
+def measure_facts() -> tuple[MeasureFact, ...]:
+    """What is known about measures, from the table beside this module."""
+    text = (resources.files("unmask.audit") / "measure_facts.csv").read_text(encoding="utf-8")
+    return tuple(
+        MeasureFact(
+            **{name: row[name] for name in ("measure", "statistic", "category", "command", "date")},
+            **{name: float(row[name]) for name in ("r", "low", "high")},
+            models=int(row["models"]),
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
