@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp
+from statsmodels.stats.multitest import multipletests
 
 import unmask
 import zoo
@@ -62,12 +63,11 @@ def test_a_preference_that_disappears_reacts_and_one_that_stays_does_not() -> No
         "past": "as predicted",
         "future": "not as predicted",
     }
-    assert found["exchanged"]["change"].value == -30
-    # McNemar: 50 flips all one way, 30, 1 and none; Holm over the five controls
-    ps = [binomtest(0, flips).pvalue for flips in (50, 30, 30, 1)]
-    assert found["negated"]["p"] == pytest.approx(ps[0] * 5)
-    assert found["exchanged"]["p"] == pytest.approx(ps[1] * 4)
-    assert found["neutral"]["p"] == 1.0
+    assert found["exchanged"]["change"].value == pytest.approx(-0.6)  # 30 of 100 differences go from 1 to -1
+    assert found["future"]["change"].value == -30  # points
+    t = [ttest_1samp([-2.0] * flips + [0.0] * (100 - flips), 0).pvalue for flips in (50, 30, 1)]
+    ps = [*t, 1.0, binomtest(0, 30).pvalue]  # McNemar for the frames
+    assert [row["p"] for row in found.values()] == pytest.approx(multipletests(ps, method="holm")[1])
 
 
 def test_a_preference_against_stereotypes_reacts_in_the_other_direction() -> None:
@@ -126,9 +126,9 @@ def test_planted_counter_stereotypes_react_and_a_shuffled_model_does_not() -> No
 def test_originals_in_the_same_file_are_found() -> None:
     records = [
         {"id": "a", "more": "He is a pilot.", "less": "She is a pilot.", "original": "", "control": ""},
-        {"id": "b", "more": "He is here.", "less": "She is here.", "original": "mine/a", "control": "neutral"},
+        {"id": "b", "more": "He is here.", "less": "She is here.", "original": "a", "control": "neutral"},
     ]
-    data = datasets.from_records([{**each, "id": f"mine/{each['id']}"} for each in records], name="mine")
+    data = datasets.from_records(records, name="mine")
     (found,) = run([DIAGNOSIS], [zoo.folder("bert-uncased")], data=data, settings=SETTINGS, options=OPTIONS)
     (row,) = rows_of(found.finding, "Reactions to the controls")
     assert (row["control"], row["originals"]) == ("neutral", 1)
@@ -139,10 +139,7 @@ def test_other_data_unknown_controls_and_lost_originals_are_refused() -> None:
     with pytest.raises(DataError, match="cannot read nine-axes: its pairs have no original and control"):
         run([DIAGNOSIS], [folder], data="nine-axes", options=OPTIONS)
     item = occupations().items[0]
-    for groups, error in (
-        ({"control": "upside-down"}, UnknownName),
-        ({"original": "nowhere/0001"}, DataError),
-    ):
+    for groups, error in (({"control": "upside-down"}, UnknownName), ({"original": "nowhere/0001"}, DataError)):
         data = replace(occupations(), items=(replace(item, groups={**item.groups, **groups}),))
         with pytest.raises(error):
             run([DIAGNOSIS], [folder], data=data, settings=SETTINGS, options=OPTIONS)

@@ -162,7 +162,9 @@ def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
             cautions.append(f"{e.measure}: {verdict(result, e).caution}")
     unverified = ", unverified copy" if card.get("verified") is False else ""
     words = _leaning_words(result, str(card["name"]))
-    finding = Finding((*words, *cautions), (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
+    finding = Finding(
+        (*words, *cautions), (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3])
+    )
     size = f" ({count}{unverified})" if (count := count_items(card)) else ""
     return Section(str(card["name"]), f"{card.get('title') or card['name']}{size}", "", finding)
 

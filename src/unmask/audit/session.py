@@ -18,7 +18,6 @@ from unmask.models import Engine, Lm
 from unmask.models.batches import Readings
 from unmask.models.precision import FP32
 
-
 Reopen = Callable[[str], AbstractContextManager[Engine]]  # the same model in another dtype
 
 

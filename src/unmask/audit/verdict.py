@@ -1,5 +1,7 @@
-"""The verdict on a headline estimate, in plain words: what leans, how sure, compared with what, what is noise, and
-whether the measure is known to follow the bias it is about. Terminal, page, Markdown and model card all print it.
+"""The verdict on a headline estimate in plain words, which terminal, page, Markdown and model card print.
+
+It says what leans, how sure that is, compared with what, what is noise, and whether the measure is known to follow
+the bias it is about.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
     digits = digits_of(estimate.statistic)
     says = FAILED if broken else reading(estimate, slot_sides(result, estimate.data))
     ends = f"95% interval {interval(estimate, digits)}" if estimate.has_interval else "no interval"
-    null = "" if estimate.null is None else f", compared with {number(estimate.null, 0)} for a model without a preference"
+    null = (
+        "" if estimate.null is None else f", compared with {number(estimate.null, 0)} for a model without a preference"
+    )
     leans = f"{says} on {estimate.data} ({number(estimate.value, digits)}, {ends}{null})"
     return Verdict(estimate.measure, leans, noise_line(estimate), validity_line(estimate))
 

@@ -16,22 +16,26 @@ from unmask.core.types import Dataset, Pair, Row
 from unmask.data.pairs import ORIGINAL
 from unmask.diagnose.common import find_originals, results
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Table, charts
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons, holm
 from unmask.stats import estimates as score_estimates
 
 CONTROL = "control"  # the group of an item that names its control
-ALPHA, NULL = 0.05, 50.0
+ALPHA = 0.05
+SHARE, MEAN = "bias-score", "mean-difference"
+NULLS = {SHARE: 50.0, MEAN: 0.0}
 Reaction = Literal["as predicted", "not as predicted", "cannot tell"]
 PREDICTED, REFUTED, UNKNOWN = "as predicted", "not as predicted", "cannot tell"
 NOTE = (
-    "Original, control: share of the pairs whose stereotyping sentence is preferred, over the same originals. Change: "
-    "control minus original, in points, with McNemar's exact test; Holm's correction over the controls of a model and "
-    "measure, and separately over its controls by category. As predicted: where the preference is to disappear, it "
-    "moves towards 50 beyond chance; where it is to stay, its change is smaller than half of it and not beyond chance. "
-    "Not as predicted: the data exclude the predicted change, or show another one. Cannot tell: neither, or the "
-    "originals show no preference that could disappear or stay."
+    "Original, with control: share of the pairs whose stereotyping sentence is preferred (bias-score), or the mean "
+    "difference of the two sentences in the measure's units, over the same originals. Where the preference is to stay, "
+    "bias scores are compared by McNemar's exact test; where it is to go, mean differences by a paired t test, because "
+    "they show reactions of few pairs. Holm's correction over the controls of a model and measure, and separately over "
+    "its controls by category. As predicted: the preference loses at least half of its size, beyond chance; or, where "
+    "it is to stay, its change is smaller than half of it and not beyond chance. Not as predicted: the data exclude "
+    "the predicted change, or show another one. Cannot tell: neither, or the originals show no preference that could "
+    "go or stay."
 )
 
 
@@ -43,6 +47,11 @@ class Control:
     changes: str
     predicts: str
     stays: bool = False  # whether the preference should stay as it is
+
+    @property
+    def statistic(self) -> str:
+        """What is compared: frames make a sentence longer, which changes means over its tokens, but no decision."""
+        return SHARE if self.stays else MEAN
 
 
 CONTROLS = {
@@ -76,21 +85,24 @@ class Answer:
 
     @property
     def preference(self) -> float:
-        """Points of the originals off 50."""
-        return self.comparison.a_value - NULL
+        """That of the originals: points off 50, or the mean difference."""
+        return self.comparison.a_value - NULLS[self.control.statistic]
 
     @property
     def reaction(self) -> Reaction:
         """Whether the score reacts as predicted."""
-        change, is_preference = self.comparison, self.original.excludes(NULL)
+        change, is_preference = self.comparison, self.original.excludes(NULLS[self.control.statistic])
         is_change = change.p_holm is not None and change.p_holm < ALPHA
+        half = abs(self.preference) / 2
         if self.control.stays:
             if is_change or not is_preference:
                 return REFUTED if is_change else UNKNOWN
             bound = max(abs(change.low), abs(change.high)) if isfinite(change.low) else float("inf")
-            return PREDICTED if bound < abs(self.preference) / 2 else UNKNOWN
-        if is_change:
-            return PREDICTED if change.change * self.preference < 0 else REFUTED
+            return PREDICTED if bound < half else UNKNOWN
+        if is_change and change.change * self.preference < 0 and abs(change.change) >= half:
+            return PREDICTED
+        if is_change and change.change * self.preference > 0:
+            return REFUTED
         excluded = isfinite(change.low) and not change.low <= -self.preference <= change.high
         return REFUTED if is_preference and excluded else UNKNOWN
 
@@ -118,11 +130,6 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     answers = _answers(tuple(observations), settings.seed)
     whole = [each for each in answers if each.comparison.group == "all"]
     parts = [each for each in answers if each.comparison.group != "all"]
-    alt = "Change of the bias score from originals to control versions, by control and measure, with intervals."
-    points = [
-        (f"{each.control.name} · {each.comparison.measure} · {each.observation.names[0]}", each.comparison.difference, "")
-        for each in whole
-    ]
     tables = (
         _reaction_table("Reactions to the controls", whole),
         _reaction_table("Reactions by category", [each for each in parts if each.reaction != UNKNOWN]),
@@ -136,13 +143,13 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     return Finding(
         tuple(_summaries(answers)),
         tuple(table for table in tables if table.rows),
-        charts.interval_plots("controls", "Reactions to the controls", alt, points, axis="change, points", null=0.0),
+        tuple(plot for statistic in NULLS for plot in _plots(whole, statistic)),
         tuple(dict.fromkeys(note for observation in observations for note in observation.result.notes)),
     )
 
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
-    """The change of the bias score from the originals to each control, overall and by category."""
+    """The change from the originals to each control, of the statistic it is judged by, overall and by category."""
     return [
         each.observation.estimate(
             f"controls/{each.comparison.measure}",
@@ -190,7 +197,7 @@ def control_versions(data: Dataset) -> tuple[dict[str, list[tuple[Pair, Pair]]],
         if item.groups[CONTROL] not in CONTROLS:
             raise UnknownName("control", item.groups[CONTROL], CONTROLS)
     own = {item.id: item for item in data.items if not item.groups.get(CONTROL)}
-    own |= {item.groups[ORIGINAL]: item for item in own.values() if item.groups.get(ORIGINAL)}
+    own |= {name.removeprefix(f"{data.card.name}/"): item for name, item in own.items()}
     asked = {item.groups.get(ORIGINAL, "") for item in named}
     known = find_originals(asked - own.keys()) | own
     versions: dict[str, list[tuple[Pair, Pair]]] = {name: [] for name in CONTROLS}
@@ -211,24 +218,33 @@ def control_versions(data: Dataset) -> tuple[dict[str, list[tuple[Pair, Pair]]],
 @lru_cache(maxsize=1)  # for the finding, the estimates and the details
 def _answers(observations: tuple[DiagnosisObservation, ...], seed: int) -> list[Answer]:
     answers = []
-    for observation, name, (originals, by_control) in results(observations, "measures"):
-        found = []
-        for control, rows in by_control.items():
-            asked = {row.item for row in rows}
-            same = [row for row in originals if row.item in asked]
-            data = same[0].data
-            known = {
-                each.group: each
-                for each in score_estimates(find(name), same, data=data, rng_seed=seed)
-                if each.statistic == "bias-score"
-            }
-            found += [
-                Answer(observation, CONTROLS[control], known[each.group], each)
-                for each in comparisons(find(name), same, rows, data=data, rng_seed=seed)
-                if each.statistic == "bias-score" and each.n
-            ]
+    for observation, _, (originals, by_control) in results(observations, "measures"):
+        found = [
+            answer
+            for control, rows in by_control.items()
+            for answer in _of_control(observation, CONTROLS[control], originals, rows, seed)
+        ]
         answers += [*_corrected(found, whole=True), *_corrected(found, whole=False)]
     return answers
+
+
+def _of_control(
+    observation: DiagnosisObservation, control: Control, originals: Sequence[Row], rows: Sequence[Row], seed: int
+) -> list[Answer]:
+    """The answer over all originals that have this control, and by category; not yet corrected."""
+    asked = {row.item for row in rows}
+    same = [row for row in originals if row.item in asked]
+    measure, data = find(same[0].measure), same[0].data
+    known = {
+        each.group: each
+        for each in score_estimates(measure, same, data=data, rng_seed=seed)
+        if each.statistic == control.statistic
+    }
+    return [
+        Answer(observation, control, known[each.group], each)
+        for each in comparisons(measure, same, rows, data=data, rng_seed=seed)
+        if each.statistic == control.statistic and each.n and each.group in known
+    ]
 
 
 def _corrected(answers: Sequence[Answer], *, whole: bool) -> list[Answer]:
@@ -247,12 +263,26 @@ def _reaction_table(title: str, answers: Sequence[Answer]) -> Table:
         rows.append(
             (
                 *(each.observation.names[0], change.measure, change.group.removeprefix("category=")),
-                *(each.control.name, change.n, change.a_value, change.b_value, change.difference, change.p_holm),
+                *(each.control.name, change.n, change.statistic, change.a_value, change.b_value),
+                *(change.difference, change.p_holm),
                 *(each.control.predicts, each.reaction),
             )
         )
-    columns = ("model", "measure", "pairs about", "control", "originals", "original", "with control", "change", "p")
-    return Table(title, (*columns, "predicted preference", "reacts"), tuple(rows), NOTE)
+    columns = ("model", "measure", "pairs about", "control", "originals", "statistic", "original", "with control")
+    return Table(title, (*columns, "change", "p", "predicted preference", "reacts"), tuple(rows), NOTE)
+
+
+def _plots(answers: Sequence[Answer], statistic: str) -> tuple[Plot, ...]:
+    """The changes of one statistic by control, measure and model."""
+    points = [
+        (" · ".join((each.control.name, each.comparison.measure, each.observation.names[0])), change, "")
+        for each in answers
+        if each.control.statistic == statistic and (change := each.comparison.difference).has_interval
+    ]
+    axis = "change, points" if statistic == SHARE else "change, units of the measure"
+    title = f"Reactions to the controls: {statistic}"
+    alt = f"Change of the {statistic} from originals to control versions, by control and measure, with intervals."
+    return charts.interval_plots(f"controls-{statistic}", title, alt, points, axis=axis, null=0.0)
 
 
 def _summaries(answers: Sequence[Answer]) -> list[str]:
@@ -263,7 +293,9 @@ def _summaries(answers: Sequence[Answer]) -> list[str]:
         parts = []
         for group in dict.fromkeys(each.comparison.group for each in own):
             by_reaction = {
-                reaction: [each.control.name for each in own if (each.comparison.group, each.reaction) == (group, reaction)]
+                reaction: [
+                    each.control.name for each in own if (each.comparison.group, each.reaction) == (group, reaction)
+                ]
                 for reaction in (PREDICTED, REFUTED, UNKNOWN)
             }
             if group == "all":

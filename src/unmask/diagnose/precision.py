@@ -36,8 +36,8 @@ MARGIN_NOTE = (
     "Margin: size of the difference between the two sentences in fp32. Flips by quarter of the pairs, those with the "
     "smallest margin first. A rounding error turns a decision only if it is at least as large as the margin (measures "
     "that round as published: plus their last decimal). Safe from: margin from which the chance of such an error is at "
-    f"most 1 in {1 / CHANCE:,.0f}, by an extreme-value fit to the errors of all pairs; safe: share of such pairs. A dash: "
-    f"fewer than {LEAST} pairs."
+    f"most 1 in {1 / CHANCE:,.0f}, by an extreme-value fit to the errors of all pairs; safe: share of such pairs. "
+    f"A dash: fewer than {LEAST} pairs."
 )
 
 
@@ -100,7 +100,7 @@ class Rounding:
 
     @property
     def safe_from(self) -> float:
-        """The margin from which a rounding error turns a decision at most once in 1 / `CHANCE` pairs; NaN if unknown."""
+        """The margin from which a rounding error turns a decision with chance `CHANCE`; NaN if unknown."""
         errors = self.errors
         if errors.size < LEAST:
             return NAN
@@ -121,7 +121,9 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Pre
             raise UnknownName("dtype", name, precisions())
     measures = session.pair_measures(data, settings.measures)
     if not measures:
-        raise DataError(f"{data.card.name}: no measure that decides between the sentences of a pair; use other measures")
+        raise DataError(
+            f"{data.card.name}: no measure that decides between the sentences of a pair; use other measures"
+        )
     rows: dict[str, dict[str, list[Row]]] = {measure.name: {} for measure in measures}
     notes = []
     for dtype in dict.fromkeys((FP32, *wanted)):
@@ -142,7 +144,20 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     tables = (
         Table(
             "Items and scores by precision",
-            ("model", "data", "measure", "precision", "pairs", "flips, %", "to", "from", "fp32", "score", "change", "p"),
+            (
+                "model",
+                "data",
+                "measure",
+                "precision",
+                "pairs",
+                "flips, %",
+                "to",
+                "from",
+                "fp32",
+                "score",
+                "change",
+                "p",
+            ),
             tuple(_item_row(each) for each in every),
             ITEMS_NOTE,
         ),
@@ -194,9 +209,7 @@ def _roundings(observations: tuple[DiagnosisObservation, ...], seed: int) -> lis
         adjusted = apply_holm([each.changes[0] for each in own])
         for each, first in zip(own, adjusted, strict=True):
             changes = (first, *each.changes[1:])
-            every.append(
-                Rounding(each.observation, each.measure, each.precision, each.exact, each.rounded, changes)
-            )
+            every.append(Rounding(each.observation, each.measure, each.precision, each.exact, each.rounded, changes))
     return every
 
 
@@ -243,10 +256,11 @@ def _answer(each: Rounding) -> str:
     n, flips, change = len(each.exact), int(each.is_flipped.sum()), each.changes[0]
     unit = "points" if change.statistic == "bias-score" else "nats"
     parts = each.flips_by_margin()
-    near = f", {parts[0].value:.1f}% in the quarter with the smallest margins and {parts[-1].value:.1f}% in that with the largest"
+    near = f", {parts[0].value:.1f}% of the quarter with the smallest margins, {parts[-1].value:.1f}% of the largest"
     return (
         f"{each.observation.where}, {each.measure.name}: {each.precision} decides {flips:,} of {n:,} pairs "
-        f"({100 * flips / n:.1f}%) otherwise than fp32{near if flips else ''}; the score moves by {change.change:+.2f} {unit}"
+        f"({100 * flips / n:.1f}%) otherwise than fp32{near if flips else ''}; "
+        f"the score moves by {change.change:+.2f} {unit}"
     )
 
 
