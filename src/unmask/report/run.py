@@ -102,7 +102,8 @@ def _validate(
         raise ResultError(f"a model card takes one audit, {found}: give the audit of the model")
     if tables or format in ("html", "csv"):
         return tables
-    return [name for name in TABLES if name != "changes" or len(results) > 1]
+    left_out = {"changes": len(results) < 2, "verdict": format == "latex"}  # sentences are no table of a paper
+    return [name for name in TABLES if not left_out.get(name)]
 
 
 @dataclass(frozen=True, slots=True)
