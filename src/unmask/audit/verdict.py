@@ -47,10 +47,11 @@ class MeasureFact:
         return self.low > 0
 
     def describe(self) -> str:
-        """The fact as part of a sentence."""
-        ends = f"r {number(self.r, 2)}, {number(self.low, 2)} to {number(self.high, 2)}, {self.models} models"
-        verb = "follows" if self.follows else "does not follow beyond chance"
-        return f"it {verb} a planted bias of {self.category} ({ends})"
+        """The fact as part of a sentence about models with a planted bias."""
+        known = math.isfinite(self.low)
+        ends = f"{number(self.low, 2)} to {number(self.high, 2)}" if known else "too few models for an interval"
+        verb = "follows the dose" if self.follows else "does not follow the dose beyond chance"
+        return f"its {self.statistic} {verb} (r {number(self.r, 2)}, {ends})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +99,14 @@ def noise_line(estimate: Estimate) -> str:
 
 def validity_line(estimate: Estimate) -> str:
     """Whether the measure is known to follow a bias whose size is known, and where to read about it."""
-    known = [
-        fact.describe()
-        for fact in measure_facts()
-        if (fact.measure, fact.statistic) == (estimate.measure, estimate.statistic)
-    ]
-    said = " and ".join(known) + "; other biases are untested" if known else UNTESTED
-    return f"Validity: {said} ({GUIDE})"
+    own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
+    parts = []
+    for category in dict.fromkeys(fact.category for fact in own):
+        facts = sorted((f for f in own if f.category == category), key=lambda f: f.statistic != estimate.statistic)
+        said = " and ".join(fact.describe() for fact in facts)
+        parts.append(f"on {facts[0].models} models with a planted bias of {category}, {said}")
+    known = f"{'; '.join(parts)}; other biases are untested" if parts else UNTESTED
+    return f"Validity: {known} ({GUIDE})"
 
 
 @cache
@@ -114,7 +116,7 @@ def measure_facts() -> tuple[MeasureFact, ...]:
     return tuple(
         MeasureFact(
             **{name: row[name] for name in ("measure", "statistic", "category", "command", "date")},
-            **{name: float(row[name]) for name in ("r", "low", "high")},
+            **{name: float(row[name] or "nan") for name in ("r", "low", "high")},
             models=int(row["models"]),
         )
         for row in csv.DictReader(text.splitlines())
