@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from unmask.audit.interpretation import PERCENT, digits_of, interval, reading, slot_sides
+from unmask.audit.interpretation import PERCENT, digits_of, interval, result_reading
 from unmask.core.estimate import Estimate
 from unmask.findings.numbers import number
 from unmask.stats.detectable import detectable_difference
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from unmask.audit.result import AuditResult
 
 GUIDE = "docs/which-measure.md"  # which measure should I trust, and for what
-FAILED = "a check failed: do not interpret this number"
 UNTESTED = "whether it follows the bias it is about has not been tested"
 UNITS = {"asld": "nats", "mean-difference": "nats", "association": "nats", "effect-size": "standard deviations"}
 
@@ -75,14 +75,12 @@ class Verdict:
 
 def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
     """The verdict on a headline estimate of an audit."""
-    broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
     digits = digits_of(estimate.statistic)
-    says = FAILED if broken else reading(estimate, slot_sides(result, estimate.data))
     ends = f"95% interval {interval(estimate, digits)}" if estimate.has_interval else "no interval"
     null = (
         "" if estimate.null is None else f", compared with {number(estimate.null, 0)} for a model without a preference"
     )
-    leans = f"{says} on {estimate.data} ({number(estimate.value, digits)}, {ends}{null})"
+    leans = f"{result_reading(result, estimate)} on {estimate.data} ({number(estimate.value, digits)}, {ends}{null})"
     return Verdict(estimate.measure, leans, noise_line(estimate), validity_line(estimate))
 
 
@@ -113,11 +111,10 @@ def validity_line(estimate: Estimate) -> str:
 def measure_facts() -> tuple[MeasureFact, ...]:
     """What is known about measures, from the table beside this module."""
     text = (resources.files("unmask.audit") / "measure_facts.csv").read_text(encoding="utf-8")
-    return tuple(
-        MeasureFact(
-            **{name: row[name] for name in ("measure", "statistic", "category", "command", "date")},
-            **{name: float(row[name] or "nan") for name in ("r", "low", "high")},
-            models=int(row["models"]),
-        )
-        for row in csv.DictReader(text.splitlines())
-    )
+    return tuple(_fact(row) for row in csv.DictReader(text.splitlines()))
+
+
+def _fact(row: Mapping[str, str]) -> MeasureFact:
+    r, low, high = (float(row[name] or "nan") for name in ("r", "low", "high"))
+    what = row["measure"], row["statistic"], row["category"]
+    return MeasureFact(*what, r, low, high, int(row["models"]), row["command"], row["date"])

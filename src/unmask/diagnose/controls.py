@@ -26,7 +26,9 @@ ALPHA = 0.05
 SHARE, MEAN = "bias-score", "mean-difference"
 NULLS = {SHARE: 50.0, MEAN: 0.0}
 Reaction = Literal["as predicted", "not as predicted", "cannot tell"]
-PREDICTED, REFUTED, UNKNOWN = "as predicted", "not as predicted", "cannot tell"
+PREDICTED: Reaction = "as predicted"
+REFUTED: Reaction = "not as predicted"
+UNKNOWN: Reaction = "cannot tell"
 NOTE = (
     "Original, with control: share of the pairs whose stereotyping sentence is preferred (bias-score), or the mean "
     "difference of the two sentences in the measure's units, over the same originals. Where the preference is to stay, "

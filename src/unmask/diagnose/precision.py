@@ -20,6 +20,7 @@ from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import Comparison, apply_holm, comparisons
 from unmask.stats.shares import wilson
+from unmask.stats.table import Flags
 from unmask.stats.tail import LEAST, ErrorTail
 
 FP32 = "fp32"
@@ -73,7 +74,7 @@ class Rounding:
     @property
     def margins(self) -> Floats:
         """Sizes of the differences in fp32."""
-        return np.abs([row.difference for row in self.exact])
+        return np.abs(np.array([row.difference for row in self.exact], dtype=np.float64))
 
     @property
     def errors(self) -> Floats:
@@ -82,12 +83,12 @@ class Rounding:
         return np.array([rounded.difference - exact.difference for exact, rounded in pairs])
 
     @property
-    def is_flipped(self) -> np.ndarray:
+    def is_flipped(self) -> Flags:
         """Which pairs are decided otherwise."""
         pairs = zip(self.exact, self.rounded, strict=True)
         return np.array([rounded.outcome != exact.outcome for exact, rounded in pairs], dtype=bool)
 
-    def of_group(self, group: str) -> np.ndarray:
+    def of_group(self, group: str) -> Flags:
         """Which pairs are in a group: `all`, or `category=…`."""
         name = group.partition("=")[2]
         return np.array([group == "all" or row.groups.get("category") == name for row in self.exact], dtype=bool)
