@@ -32,14 +32,19 @@ torch.set_num_threads(1)
 
 PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PDFLATEX = shutil.which("pdflatex")
 NEEDS = {
     "needs_data": (
         PUBLISHED is not None,
         "compare with published files and were left out; to run them: make published UNMASK_DATA_DIR=FOLDER",
     ),
     "needs_browser": (CHROMIUM is not None, "drive a browser and were left out; to run them: install Chromium"),
+    "needs_tex": (
+        PDFLATEX is not None,
+        "compile LaTeX and were left out; to run them: install TeX (pdflatex, booktabs)",
+    ),
 }
-FIXTURES = {"published": "needs_data", "chromium": "needs_browser"}
+FIXTURES = {"published": "needs_data", "chromium": "needs_browser", "pdflatex": "needs_tex"}
 QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these of the zoo's architectures
 
 
@@ -80,6 +85,13 @@ def chromium() -> str:
     return CHROMIUM
 
 
+@pytest.fixture(scope="session")
+def pdflatex() -> str:
+    """The path of a pdfLaTeX."""
+    assert PDFLATEX is not None
+    return PDFLATEX
+
+
 # ------------------------------------------------------------- what is run, and what is said of it
 
 
@@ -87,7 +99,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--no-skips",
         action="store_true",
-        help="fail when a test was skipped for another reason than a missing GPU, or for want of a browser",
+        help="fail when a test was skipped for another reason than a missing GPU, or for want of a browser or TeX",
     )
 
 
@@ -158,5 +170,6 @@ class Selection:
     def _refused(self) -> list[str]:
         if not self.config.getoption("--no-skips"):
             return []
-        count = self.left_out.get("needs_browser")
-        return [*self.skipped, *([f"{count} browser tests, no Chromium"] if count else [])]
+        wanted = {"needs_browser": "browser tests, no Chromium", "needs_tex": "LaTeX tests, no pdflatex"}
+        left_out = [f"{self.left_out[name]} {text}" for name, text in wanted.items() if self.left_out.get(name)]
+        return [*self.skipped, *left_out]

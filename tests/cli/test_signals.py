@@ -150,7 +150,8 @@ def test_a_signal_ends_a_command_in_one_line_that_says_what_is_kept(name: str, t
     running = Command(words(tmp_path), place, tmp_path / "cache")
     code, err, seconds = running.end(number)
     assert code == 128 + number, err
-    (line,) = err.splitlines()
+    assert err.count("\n") == 1, err
+    line = err.rstrip()
     assert line.startswith("unmask: interrupted; " if number == signal.SIGINT else "unmask: ended by SIGTERM; ")
     assert said in line
     assert seconds < allowed()
@@ -162,6 +163,15 @@ def test_a_call_that_cannot_be_interrupted_does_not_hold_up_the_end(tmp_path: Pa
     code, err, seconds = running.end(signal.SIGINT)
     assert (code, err.count("\n")) == (130, 1), err
     assert seconds < allowed()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_worker_processes_end_without_a_word(seconds: float, tmp_path: Path) -> None:
+    """The resource tracker of multiprocessing named semaphores, and workers printed tracebacks."""
+    running = Command(corpus(tmp_path), CASES["corpus"][1], tmp_path / "cache", stuck=0.01)
+    time.sleep(seconds)
+    code, err, _ = running.end(signal.SIGTERM)
+    assert (code, err) == (143, "unmask: ended by SIGTERM; nothing was written\n")
 
 
 def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:

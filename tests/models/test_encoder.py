@@ -83,6 +83,20 @@ def test_what_hooks_change_is_not_passed_over(module: str) -> None:
     assert not Encoder(shortcuts.body).is_usable()
 
 
+@torch.inference_mode()
+def test_digits_do_not_depend_on_whether_attention_was_read_before() -> None:
+    """transformers leaves hooks on a model that returned attention weights; the encoder was not used after that."""
+    lm, (ids, _) = open_lm(zoo.folder("bert-uncased")), a_batch()
+    shortcuts = lm.network.shortcuts
+    assert shortcuts is not None
+    few = torch.arange(8) * 9 + 2
+    before = shortcuts.states(ids, None, few)
+    lm.network.run_with_attention(ids, None)
+    assert shortcuts.encoder is not None
+    assert shortcuts.encoder.is_usable()
+    assert torch.equal(shortcuts.states(ids, None, few), before)
+
+
 @pytest.mark.parametrize("name", ["bert-uncased", "electra-generator", "gpt2", "albert"])
 @torch.inference_mode()
 def test_reading_by_parts_of_the_vocabulary_gives_the_same_answers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

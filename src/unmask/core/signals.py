@@ -142,6 +142,8 @@ def _watch(reader: socket.socket) -> None:
                 break
         except TimeoutError:
             break
+    while _waiting and time.monotonic() < until + PATIENCE:  # a process that is being started would print an error
+        time.sleep(0.01)
     _end_at_once(number)
 
 
@@ -151,7 +153,23 @@ def _end_at_once(number: int) -> NoReturn:
         with suppress(OSError):
             path.unlink(missing_ok=True)
     _print_line(number)
+    _end_workers()
     os._exit(128 + number)
+
+
+def _end_workers() -> None:
+    """End the worker processes and remove their semaphores: otherwise Python complains of them on stderr."""
+    process, util, synchronize = (
+        sys.modules.get(f"multiprocessing.{name}") for name in ("process", "util", "synchronize")
+    )
+    if synchronize is None or process is None or util is None:  # there are none
+        return
+    for finalizer in list(util._finalizer_registry.values()):
+        if finalizer._callback is synchronize.SemLock._cleanup:
+            with suppress(OSError, ValueError, RuntimeError):
+                finalizer()
+    for child in process.active_children():
+        child.kill()
 
 
 def _print_line(number: int) -> None:

@@ -141,9 +141,8 @@ def _train_checkpoint(plan: TrainingPlan, texts: Sequence[str], folder: Path) ->
     with writing(record):
         record.unlink(missing_ok=True)
     save_model(lm.network.model, lm.tokenizer, folder)
-    losses = [list(loss) for loss in outcome.losses]
-    content = {"asked": request, "texts": len(texts), "steps": outcome.steps, "losses": losses}
-    return dict(write_json(record, content))
+    content = {"asked": request, "texts": len(texts), "steps": outcome.steps, "losses": outcome.losses}
+    return dict(validate(TrainingRecord, write_json(record, content), str(record), ResultError))
 
 
 class TrainingRecord(TypedDict):

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+CAPTURE = "transformers.utils.output_capturing"
+
 
 class Encoder:
     """The embeddings and layers of a body; raises AttributeError for a body with other parts."""
@@ -34,10 +36,7 @@ class Encoder:
         """Whether nothing but inference is wanted, and no module that is not called here was changed."""
         if torch.is_grad_enabled() or self.body.training:
             return False
-        changed = (
-            module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module) for module in self._bypassed
-        )
-        return not any(changed)
+        return not any(_is_changed(module) for module in self._bypassed)
 
     def states(self, ids: Tensor, keys: Tensor | None, positions: Tensor | None, **inputs: Tensor) -> Tensor:
         """Last hidden states; `keys` are the tokens to attend to; with `positions` only the states there are valid."""
@@ -116,6 +115,16 @@ class Encoder:
     def _add(self, output: Any, new: Tensor, states: Tensor) -> Tensor:
         """The states plus what a block gives, normalised."""
         return output.LayerNorm(output.dense(new).add_(states))  # type: ignore[no-any-return]
+
+
+def _is_changed(module: nn.Module) -> bool:
+    """Whether the module's own code is not all that runs when it is called.
+
+    transformers leaves its hooks on a model that was once asked for attention weights; they do nothing otherwise.
+    """
+    hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
+    own = (getattr(hook, "__module__", None) == CAPTURE for hook in hooks)
+    return "forward" in vars(module) or not all(own)
 
 
 def _parts(layer: Any) -> Iterator[nn.Module]:
