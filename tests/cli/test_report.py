@@ -99,7 +99,11 @@ def test_tables_go_to_stdout(
 def test_tables_of_two_runs_have_the_changes(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, *folders, "--format", "md")
     titles = [line for line in out.splitlines() if line.startswith("## ")]
-    assert titles == ["## Headline estimates", "## By category", "## Changes from model-one", "## Checks"]
+    assert titles == [
+        *("## Headline estimates", "## Verdict", "## By category", "## Changes from model-one", "## Checks")
+    ]
+    _, out, _ = run(capsys, *folders, "--format", "latex")
+    assert "a difference under" not in out  # sentences are no table of a paper
     _, out, _ = run(capsys, *folders, "--format", "latex", "--table", "checks", "--table", "headline")
     assert out.index("Checks.") < out.index("Headline estimates.")
     assert out.count("\\begin{table}") == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -61,3 +63,11 @@ def test_no_error_at_all_turns_nothing() -> None:
 def test_too_few_errors_are_not_fitted() -> None:
     with pytest.raises(ValueError, match="31 errors, expected at least 32"):
         ErrorTail.fit(np.ones(LEAST - 1))
+
+
+@pytest.mark.parametrize("errors", [stats.norm(), stats.t(2)])
+def test_the_size_at_a_chance_has_that_chance(errors: Any) -> None:
+    tail = ErrorTail.fit(errors.rvs(500, random_state=np.random.default_rng(3)))
+    for chance in (0.2, 0.01, 0.001):
+        assert tail.beyond(np.array([tail.size_at(chance)]))[0] == pytest.approx(chance)
+    assert tail.size_at(0.6) == tail.threshold

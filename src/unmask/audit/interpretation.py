@@ -113,6 +113,13 @@ def reading(estimate: Estimate, sides: tuple[str, str] = GENDER) -> str:
     return text.replace("{first}", sides[0]).replace("{second}", sides[1])
 
 
+def result_reading(result: AuditResult, estimate: Estimate) -> str:
+    """What an estimate of a result says; that it says nothing if the model does not predict the tokens of the data."""
+    if any(not check.ok and "accuracy" in check.name for check in result.checks):
+        return "a check failed: do not interpret this number"
+    return reading(estimate, slot_sides(result, estimate.data))
+
+
 def slot_sides(result: Result, data: str) -> tuple[str, str]:
     """What the two sides of templates are called: men and women, or the words of the user's own slots."""
     card: Mapping[str, Any] = next((each for each in result.meta.get("data") or () if each.get("name") == data), {})
@@ -148,19 +155,22 @@ def findings_of(result: AuditResult) -> tuple[Section, ...]:
 
 
 def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
-    broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
+    from unmask.audit.verdict import verdict
+
     rows: list[tuple[Cell, ...]] = []
-    sides = slot_sides(result, str(card["name"]))
+    cautions: list[str] = []
     for e in result.headlines():
         if e.data == card["name"]:
             digits, measure = digits_of(e.statistic), result.find_measure(e.measure)
-            meaning = "a check failed: do not interpret this number" if broken else reading(e, sides)
+            meaning = result_reading(result, e)
             meaning += f" ({measure.reads})" if measure else ""
             rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
+            cautions.append(f"{e.measure}: {verdict(result, e).caution}")
     unverified = ", unverified copy" if card.get("verified") is False else ""
     name = str(card["name"])
-    words = (*_leaning_words(result, name), *_unit_lines([e for e in result.headlines() if e.data == name]))
-    finding = Finding(words, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
+    units = _unit_lines([e for e in result.headlines() if e.data == name])
+    lines = (*_leaning_words(result, name), *units, *cautions)
+    finding = Finding(lines, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
     size = f" ({count}{unverified})" if (count := count_items(card)) else ""
     return Section(str(card["name"]), f"{card.get('title') or card['name']}{size}", "", finding)
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from unmask.audit.checks import Evidence
 from unmask.audit.plan import measures_for
 from unmask.audit.scoring import ScoredItem, score_items
+from unmask.core.errors import ModelError
 from unmask.core.progress import Progress, Step, steps_of
 from unmask.core.types import Dataset, Measure, Probe
 from unmask.measures import select_measures
 from unmask.models import Engine, Lm
 from unmask.models.batches import Readings
+from unmask.models.precision import FP32
+
+Reopen = Callable[[str], AbstractContextManager[Engine]]  # the same model in another dtype
 
 
 class Session:
     """A loaded model, its engine, and the scores already computed."""
 
-    def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
+    def __init__(self, engine: Engine, progress: Progress | None = None, reopen: Reopen | None = None) -> None:
         self.engine = engine
         self._progress = progress
+        self._reopen = reopen
         self._scored: dict[tuple[int, str], list[ScoredItem]] = {}
 
     @property
@@ -57,6 +63,17 @@ class Session:
                     scored[item.row.measure].append(item)
             self._scored |= {(key, measure): rows for measure, rows in scored.items()}
         return {measure.name: self._scored[key, measure.name] for measure in measures}
+
+    @contextmanager
+    def in_dtype(self, dtype: str) -> Iterator[Session]:
+        """A session with the same model in this dtype; this one if it is in it. ModelError if it cannot be opened."""
+        if self.lm.facts.dtype in (FP32 if dtype in FP32 else (dtype,)):
+            yield self
+        elif self._reopen is None:
+            raise ModelError(f"{self.lm.facts.id} was given opened: give its name or folder to open it in {dtype}")
+        else:
+            with self._reopen(dtype) as engine:
+                yield Session(engine, self._progress)
 
     def _step(self, what: str, total: int) -> Step:
         return steps_of(self._progress, what, total)

@@ -31,6 +31,7 @@ class TableName(StrEnum):
     """Tables that can be selected."""
 
     headline = "headline"
+    verdict = "verdict"
     category = "category"
     changes = "changes"
     checks = "checks"

@@ -8,11 +8,16 @@ triple-gender: 120 pairs each for occupations, benevolent and hostile sexism. Th
     (2023), whose own sentences were not published; these are ours.
 prompt-pairs: 25 completed prompts each on race, gender, socioeconomic status and religion that set two groups
     against each other, as the pairs of "Exploring social bias through prompt learning" (2023) do; ours.
+controls: control versions of 90 pairs of nine-axes and 40 about occupations of triple-gender, for `unmask diagnose
+    controls`, after the construction of Pikuliak et al. (2023): the stereotype denied (`negated`), two groups that
+    are not stereotyped so (`exchanged`), something neutral said of the groups (`neutral`), and the pair said to be
+    from a book about the past or the future (`past`, `future`).
 noun-templates: sentences about someone at work with an open noun, man or woman, father or mother.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -119,6 +124,24 @@ PROMPT_PAIRS = card(
         "Words for status differ in frequency and often name occupations. No published numbers to compare with."
     ),
 )
+CONTROLS = replace(
+    card(
+        "controls",
+        "Control versions of pairs",
+        file="controls.csv",
+        sha256="aaef80e209618aee51c0adae59993cf46a8e6a414c4e80746565d43fb8d38e83",
+        size=650,
+        problems="",
+    ),
+    problems=(
+        "For `unmask diagnose controls`, together with the originals; a bias score over all of them says nothing. "
+        "No second reader and no annotators; English of the US only. That a group is not stereotyped so (left-handed "
+        "and right-handed, brown-eyed and blue-eyed, Norwegian and Finnish …) is the writers' judgement, and so is "
+        "what counts as neutral. Neutral versions are other sentences, often shorter. In the exchanged versions about "
+        "occupations the pronoun is gone, so that another word than in the original differs. Ten originals a category, "
+        "40 about occupations, half of them in each direction: single categories show large reactions only."
+    ),
+)
 NOUN_TEMPLATES = card(
     "noun-templates",
     "Noun templates",
@@ -135,7 +158,7 @@ NOUN_TEMPLATES = card(
 DATASETS = (
     *(
         DatasetSource(each, partial(load_pairs, name=each.name))
-        for each in (NINE_AXES, PARAPHRASES, TRIPLE_GENDER, PROMPT_PAIRS)
+        for each in (NINE_AXES, PARAPHRASES, TRIPLE_GENDER, PROMPT_PAIRS, CONTROLS)
     ),
     DatasetSource(NOUN_TEMPLATES, load_templates),
 )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         alignment,
         calibration,
         common,
+        controls,
         direction,
         frequency,
         human,
@@ -22,19 +23,20 @@ if TYPE_CHECKING:
         length,
         meaning,
         paraphrase,
+        precision,
         reliability,
         stability,
         validity,
     )
 else:
-    accuracy, agreement, alignment, calibration, common, direction = lazy_modules(
-        "unmask.diagnose", "accuracy", "agreement", "alignment", "calibration", "common", "direction"
+    accuracy, agreement, alignment, calibration, common, controls, direction = lazy_modules(
+        "unmask.diagnose", "accuracy", "agreement", "alignment", "calibration", "common", "controls", "direction"
     )
     frequency, human, invariance, length, meaning = lazy_modules(
         "unmask.diagnose", "frequency", "human", "invariance", "length", "meaning"
     )
-    paraphrase, reliability, stability, validity = lazy_modules(
-        "unmask.diagnose", "paraphrase", "reliability", "stability", "validity"
+    paraphrase, precision, reliability, stability, validity = lazy_modules(
+        "unmask.diagnose", "paraphrase", "precision", "reliability", "stability", "validity"
     )
 
 ACCURACY = Diagnosis(
@@ -86,6 +88,20 @@ CALIBRATION = Diagnosis(
     models=SIBLINGS,
     kinds=("masked",),
     citation="gbef-2023",
+)
+
+CONTROLS = Diagnosis(
+    name="controls",
+    title="Control versions of pairs",
+    question="Does a score react to what it should, and not to what it should not?",
+    observe=controls.observe,
+    conclude=controls.conclude,
+    estimates=controls.estimates,
+    details=controls.details,
+    order=15,
+    unfit_reason=controls.unfit_reason,
+    data=("controls",),
+    citation="pikuliak-etal-2023-depth",
 )
 
 DIRECTION = Diagnosis(
@@ -175,6 +191,18 @@ PARAPHRASE = Diagnosis(
     unfit_reason=paraphrase.unfit_reason,
     data=("paraphrases",),
     citation="kwon-mihindukulasooriya-2022-empirical",
+)
+
+PRECISION = Diagnosis(
+    name="precision",
+    title="Precision of the model",
+    question="Which decisions change when the model is run in lower precision, and does the score show it?",
+    observe=precision.observe,
+    conclude=precision.conclude,
+    estimates=precision.estimates,
+    order=16,
+    unfit_reason=common.template_reason,
+    citation="hua-etal-2026-uncertainty",
 )
 
 RELIABILITY = Diagnosis(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
+from unmask import data as datasets
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
-from unmask.core.types import Dataset, Outcome, Row, Side
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset, Outcome, Pair, Row, Side
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.measures.stereoset import BLANK
 
@@ -31,6 +34,18 @@ def not_pairs_reason(data: Dataset) -> str:
         return "its items are templates, neither sentence is the stereotyping one"
     loose = [item for item in data.items if item.context and BLANK not in item.context]
     return "its sentences are free text after a context, no minimal pairs" if loose else ""
+
+
+def find_originals(names: AbstractSet[str]) -> dict[str, Pair]:
+    """Originals of paraphrases or controls in the installed datasets that their ids name: `nine-axes/0000`."""
+    originals: dict[str, Pair] = {}
+    for source in sorted({name.rpartition("/")[0] for name in names} & set(datasets.names())):
+        try:
+            items = datasets.load(source).items
+        except DataError:
+            continue
+        originals |= {item.id: item for item in items if item.id in names}
+    return originals
 
 
 def swap_sides(row: Row) -> Row:

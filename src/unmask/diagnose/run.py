@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from unmask.audit.plan import Data, engine_for, load_datasets
 from unmask.audit.session import Session, unique_name
@@ -22,7 +23,7 @@ from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSetti
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
-from unmask.models import Lm, open_lm
+from unmask.models import Engine, Lm, open_lm
 from unmask.models.builtin import BUILT_IN
 
 LISTED = 12  # models named at the top of the page
@@ -155,8 +156,15 @@ def _observe(
     """Open one model and run every diagnosis that includes it."""
     lm = model if isinstance(model, Lm) else open_lm(model, opening)
     name = unique_name(lm.facts.id, {known for case in cases for known in case.sentences_run})
+
+    @contextmanager
+    def reopen(dtype: str) -> Iterator[Engine]:
+        other = open_lm(cast("str | Path", model), replace(opening, dtype=cast("Any", dtype), tf32=False))
+        with engine_for(other, options) as engine:
+            yield engine
+
     with engine_for(lm, options) as engine:
-        session = Session(engine, options.progress)
+        session = Session(engine, options.progress, None if isinstance(model, Lm) else reopen)
         for case in cases:
             if model not in case.models:
                 continue

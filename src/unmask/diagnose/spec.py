@@ -43,12 +43,13 @@ class DiagnosisSettings:
     doses: Path | None = option(
         None, "Table of models and their doses (model, and a column for each bias type).", shown="the built-in siblings"
     )
+    dtypes: tuple[str, ...] = option((), "With `precision`: those to compare with fp32.", shown="all of --dtype")
     items: int = option(80, "Most items of a bias type on which models with known doses are scored.", least=2)
 
     def __post_init__(self) -> None:
         """Refuse invalid values; a single measure or pattern may be given as text."""
         check_values(self)
-        for name in ("measures", "focal", "reference"):
+        for name in ("measures", "focal", "reference", "dtypes"):
             named: Any = getattr(self, name)
             object.__setattr__(self, name, (named,) if isinstance(named, str) else tuple(named))
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from unmask.audit.result import AuditResult
+from unmask.audit.verdict import verdict
 from unmask.core.boundary import read_text
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
@@ -64,6 +65,7 @@ def text(result: AuditResult) -> str:
         (warning if failed else "") + markdown.text(" ".join(wording.introduction(result))),
         markdown.table(tables.headline_table([result], names)),
         markdown.text(tables.NULL),
+        "\n".join(f"* {markdown.text(str(verdict(result, each)))}" for each in result.headlines()),
         *(["### Checks", markdown.table(checks)] if checks.rows else []),
         "### Limits of these numbers",
         "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS),

@@ -22,9 +22,9 @@ from unmask.report.comparison_page import Changes
 from unmask.report.selection import model_names
 
 Format = Literal["html", "md", "latex", "csv"]
-TableName = Literal["headline", "category", "changes", "checks"]
+TableName = Literal["headline", "verdict", "category", "changes", "checks"]
 Layout = Literal["long", "wide"]
-TABLES: tuple[TableName, ...] = ("headline", "category", "changes", "checks")
+TABLES: tuple[TableName, ...] = ("headline", "verdict", "category", "changes", "checks")
 
 
 def report(
@@ -115,7 +115,8 @@ def _validate(
         raise ResultError(f"a model card takes one audit, {found}: give the audit of the model")
     if tables or format in ("html", "csv"):
         return tables
-    return [name for name in TABLES if name != "changes" or len(results) > 1]
+    left_out = {"changes": len(results) < 2, "verdict": format == "latex"}  # sentences are no table of a paper
+    return [name for name in TABLES if not left_out.get(name)]
 
 
 def _validate_wide(results: Sequence[Result], format: Format, tables: Sequence[TableName]) -> None:
@@ -188,21 +189,24 @@ def _tables(
 ) -> str:
     """Tables as text; `wide`: in the wide layout, these or the one that suits the number of results."""
     names = model_names(results)
+    audits = [result for result in results if isinstance(result, AuditResult)]
     if wide is not None:
         return _wide_tables(results, format, wide or (("headline",) if len(results) > 1 else ("category",)))
     changes = compare(*results, categories=True) if "changes" in chosen else ()
     if format == "csv":  # one table in full precision; all estimates if none was selected
         if "changes" in chosen:
             return tables.as_csv(pd.DataFrame(tables.change_records(changes, names)))
+        if "verdict" in chosen:
+            return tables.as_csv(pd.DataFrame(tables.verdict_records(audits, names[: len(audits)])))
         if "checks" in chosen:
             return tables.as_csv(tables.check_frame(results, names))
         frame = tables.estimate_frame(results, names)
         groups = {"headline": frame["group"] == "all", "category": frame["group"].str.startswith("category=")}
         return tables.as_csv(frame[groups[chosen[0]]] if chosen else frame)
-    audits = [result for result in results if isinstance(result, AuditResult)]
     if audits:
         built = {
             "headline": tables.headline_table(audits, names),
+            "verdict": tables.verdict_table(audits, names),
             "category": tables.category_table(audits, names),
             "changes": tables.change_table(changes, names),
             "checks": tables.check_table(audits, names),

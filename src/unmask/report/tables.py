@@ -20,6 +20,7 @@ from unmask.audit.interpretation import (
     subset_note,
 )
 from unmask.audit.result import AuditResult
+from unmask.audit.verdict import verdict
 from unmask.core.estimate import Estimate
 from unmask.core.spreadsheets import escape
 from unmask.findings import Table, numbers
@@ -71,6 +72,7 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "mark": "*" if marked else "",
         "lean": tone(estimate),
         "reading": reading(estimate, slot_sides(result, estimate.data)),
+        "caution": verdict(result, estimate).caution if estimate.group == "all" else "",
     }
 
 
@@ -118,6 +120,20 @@ def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Tabl
     columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
     records = _records(results, names, lambda run: run.headlines())
     return _table("Headline estimates", columns, records, _note(results, NULL))
+
+
+def verdict_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
+    """The verdict on every headline estimate in plain words."""
+    return _table("Verdict", _model_first(names, "data", "measure", "verdict"), verdict_records(results, names))
+
+
+def verdict_records(results: Sequence[AuditResult], names: Sequence[str]) -> list[dict[str, str]]:
+    """The verdict on every headline estimate, with the names of its model, data and measure."""
+    return [
+        {"model": name, "data": each.data, "measure": each.measure, "verdict": str(verdict(result, each))}
+        for name, result in zip(names, results, strict=True)
+        for each in result.headlines()
+    ]
 
 
 def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:

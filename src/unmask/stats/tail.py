@@ -52,3 +52,11 @@ class ErrorTail:
         inside = np.maximum(excess, 0) / self.scale
         tail = np.exp(-inside) if self.shape == 0 else (1 + self.shape * inside) ** (-1 / self.shape)
         return np.where(excess > 0, tail / 2, 1.0)
+
+    def size_at(self, chance: float) -> float:
+        """The size that an error exceeds with at most this probability: the inverse of `beyond`."""
+        ratio = 2 * chance
+        if ratio >= 1 or self.scale == 0:
+            return self.threshold
+        excess = -np.log(ratio) if self.shape == 0 else (ratio**-self.shape - 1) / self.shape
+        return self.threshold + self.scale * float(excess)

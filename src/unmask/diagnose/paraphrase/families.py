@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from unmask import data as datasets
 from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import DataError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Ints, Pair
 from unmask.data.pairs import ITSELF, NUMBER, ORIGINAL
+from unmask.diagnose.common import find_originals
 from unmask.stats.concordance import FamilyAgreement, family_agreement, share_of_members
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import wilson
@@ -68,7 +68,7 @@ def family_set(data: Dataset) -> ParaphraseSet:
     for item in kept:
         if item.groups.get(NUMBER) != ITSELF:
             reworded.setdefault(item.groups[ORIGINAL], []).append(item)
-    known = originals | _originals_elsewhere(reworded.keys() - originals.keys())
+    known = originals | find_originals(reworded.keys() - originals.keys())
     pairs = {name: (known[name], *items) for name, items in reworded.items() if name in known}
     if not pairs:
         raise DataError(
@@ -113,18 +113,6 @@ def family_differences(
 def _difference(item: ScoredItem, scale: str) -> float:
     """M_DIFF: score of the stereotyping sentence minus score of the other; NaN when unscored."""
     return item.difference_per_token if scale == PER_TOKEN else item.row.difference
-
-
-def _originals_elsewhere(names: set[str]) -> dict[str, Pair]:
-    """Originals from other installed datasets, by id: `nine-axes/0000`."""
-    originals: dict[str, Pair] = {}
-    for source in sorted({name.rpartition("/")[0] for name in names} & set(datasets.names())):
-        try:
-            items = datasets.load(source).items
-        except DataError:
-            continue
-        originals |= {item.id: item for item in items if item.id in names}
-    return originals
 
 
 @dataclass(frozen=True, eq=False)

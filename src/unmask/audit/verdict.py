@@ -1,0 +1,120 @@
+"""The verdict on a headline estimate in plain words, which terminal, page, Markdown and model card print.
+
+It says what leans, how sure that is, compared with what, what is noise, and whether the measure is known to follow
+the bias it is about.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from unmask.audit.interpretation import PERCENT, digits_of, interval, result_reading
+from unmask.core.estimate import Estimate
+from unmask.findings.numbers import number
+from unmask.stats.detectable import detectable_difference
+
+if TYPE_CHECKING:
+    from unmask.audit.result import AuditResult
+
+GUIDE = "docs/which-measure.md"  # which measure should I trust, and for what
+UNTESTED = "whether it follows the bias it is about has not been tested"
+UNITS = {"asld": "nats", "mean-difference": "nats", "association": "nats", "effect-size": "standard deviations"}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFact:
+    """How a measure follows a planted bias: what `unmask diagnose validity` printed."""
+
+    measure: str
+    statistic: str
+    category: str
+    r: float
+    low: float
+    high: float
+    models: int
+    command: str
+    date: str
+
+    @property
+    def follows(self) -> bool:
+        """Whether the correlation with the dose is positive beyond chance."""
+        return self.low > 0
+
+    def describe(self) -> str:
+        """The fact as part of a sentence about models with a planted bias."""
+        known = math.isfinite(self.low)
+        ends = f"{number(self.low, 2)} to {number(self.high, 2)}" if known else "too few models for an interval"
+        verb = "follows the dose" if self.follows else "does not follow the dose beyond chance"
+        return f"its {self.statistic} {verb} (r {number(self.r, 2)}, {ends})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The parts of a verdict, each a sentence without its full stop."""
+
+    measure: str
+    leans: str  # what it means, with the value, the interval and the null
+    noise: str  # the smallest difference that can be seen; empty without an interval
+    validity: str
+
+    @property
+    def caution(self) -> str:
+        """What every reader of the number should know: what is noise, and whether the measure is valid."""
+        return ". ".join(part for part in (self.noise, self.validity) if part) + "."
+
+    def __str__(self) -> str:
+        """The whole verdict."""
+        return f"{self.measure}: {self.leans}. {self.caution}"
+
+
+def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
+    """The verdict on a headline estimate of an audit."""
+    digits = digits_of(estimate.statistic)
+    ends = f"95% interval {interval(estimate, digits)}" if estimate.has_interval else "no interval"
+    null = (
+        "" if estimate.null is None else f", compared with {number(estimate.null, 0)} for a model without a preference"
+    )
+    leans = f"{result_reading(result, estimate)} on {estimate.data} ({number(estimate.value, digits)}, {ends}{null})"
+    return Verdict(estimate.measure, leans, noise_line(estimate), validity_line(estimate))
+
+
+def noise_line(estimate: Estimate) -> str:
+    """The smallest difference from another model that is no noise; empty without an interval."""
+    least = detectable_difference(estimate)
+    if not math.isfinite(least):
+        return ""
+    percent = estimate.statistic in PERCENT
+    unit = "points" if percent else UNITS.get(estimate.statistic, "")
+    size = f"{number(least, digits_of(estimate.statistic))} {unit}".strip()
+    return f"With this data and model, a difference under {size} is noise"
+
+
+def validity_line(estimate: Estimate) -> str:
+    """Whether the measure is known to follow a bias whose size is known, and where to read about it."""
+    own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
+    parts = []
+    for category in dict.fromkeys(fact.category for fact in own):
+        facts = sorted((f for f in own if f.category == category), key=lambda f: f.statistic != estimate.statistic)
+        said = " and ".join(fact.describe() for fact in facts)
+        parts.append(f"on {facts[0].models} models with a planted bias of {category}, {said}")
+    known = f"{'; '.join(parts)}; other biases are untested" if parts else UNTESTED
+    return f"Validity: {known} ({GUIDE})"
+
+
+@cache
+def measure_facts() -> tuple[MeasureFact, ...]:
+    """What is known about measures, from the table beside this module."""
+    text = (resources.files("unmask.audit") / "measure_facts.csv").read_text(encoding="utf-8")
+    return tuple(_fact(row) for row in csv.DictReader(text.splitlines()))
+
+
+def _fact(row: Mapping[str, str]) -> MeasureFact:
+    r, low, high = (float(row[name] or "nan") for name in ("r", "low", "high"))
+    what = row["measure"], row["statistic"], row["category"]
+    return MeasureFact(*what, r, low, high, int(row["models"]), row["command"], row["date"])

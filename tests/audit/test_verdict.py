@@ -1,0 +1,94 @@
+"""The verdict: a number without what is noise, and whether its measure is valid, would be read as more than it is."""
+
+from __future__ import annotations
+
+import csv
+import math
+import shlex
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from scipy.stats import norm
+
+import unmask
+import zoo
+from unmask.audit import verdict as verdicts
+from unmask.audit.verdict import MeasureFact, measure_facts, noise_line, validity_line, verdict
+from unmask.core.estimate import Estimate
+from unmask.diagnose import DIAGNOSES
+from unmask.measures import MEASURES
+
+SHARE = Estimate(55.0, 52.5, 57.5, measure="aul", data="nine-axes", statistic="bias-score", null=50.0, n=1500)
+
+
+def test_the_smallest_visible_difference_by_hand() -> None:
+    error = 2.5 / norm.ppf(0.975)  # of 55 ± 2.5
+    least = (norm.ppf(0.975) + norm.ppf(0.8)) * error * 2**0.5  # of a difference of two such models
+    assert f"{least:.1f}" == "5.1"
+    assert noise_line(SHARE) == "With this data and model, a difference under 5.1 points is noise"
+    nats = Estimate(4.5, 4.0, 5.0, measure="sld", data="nine-axes", statistic="asld", null=0.0)
+    assert noise_line(nats).endswith("a difference under 1.011 nats is noise")
+    assert noise_line(Estimate(55.0, measure="aul", statistic="bias-score")) == ""
+
+
+def test_what_is_known_of_a_measure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ("unmask diagnose validity", "2026-11-18")
+    known = (
+        MeasureFact("aul", "mean-difference", "occupation", 0.9, 0.5, 1.0, 7, *source),
+        MeasureFact("aul", "bias-score", "occupation", 0.2, -0.5, 0.7, 7, *source),
+        MeasureFact("cps", "bias-score", "age", 0.8, math.nan, math.nan, 6, *source),
+    )
+    monkeypatch.setattr(verdicts, "measure_facts", lambda: known)
+    assert validity_line(SHARE) == (
+        "Validity: on 7 models with a planted bias of occupation, its bias-score does not follow the dose "
+        "beyond chance (r 0.20, −0.50 to 0.70) and its mean-difference follows the dose (r 0.90, 0.50 to 1.00); "
+        "other biases are untested (docs/which-measure.md)"
+    )
+    other = Estimate(55.0, 52.5, 57.5, measure="cps", data="d", statistic="bias-score", null=50.0)
+    assert "of age, its bias-score does not follow the dose beyond chance (r 0.80, too few models" in validity_line(
+        other
+    )
+    unknown = Estimate(55.0, 52.5, 57.5, measure="own", data="d", statistic="bias-score", null=50.0)
+    assert "has not been tested (docs/which-measure.md)" in validity_line(unknown)
+
+
+def test_every_fact_is_about_a_measure_and_names_its_command() -> None:
+    text = (resources.files("unmask.audit") / "measure_facts.csv").read_text(encoding="utf-8")
+    assert len(measure_facts()) == len(list(csv.DictReader(text.splitlines()))) > 0
+    for fact in measure_facts():
+        assert fact.measure in MEASURES
+        assert math.isnan(fact.low) or fact.low <= fact.r <= fact.high
+        words = shlex.split(fact.command)
+        assert words[:2] == ["unmask", "diagnose"]
+        assert words[2] in DIAGNOSES
+
+
+def test_every_report_carries_the_verdict_of_every_headline(tmp_path: Path) -> None:
+    result = unmask.audit(zoo.folder("bert-uncased"), data="nine-axes", limit=12, out=tmp_path / "r", store=False)
+    card = tmp_path / "README.md"
+    page = unmask.report(result, out=tmp_path / "page.html", card=card)
+    texts = {
+        "terminal": str(result),
+        "page": Path(page).read_text(encoding="utf-8"),
+        "Markdown": str(unmask.report(result, format="md")),
+        "table": str(unmask.report(result, format="csv", tables=["verdict"])),
+        "card": card.read_text(encoding="utf-8"),
+    }
+    flat = {name: " ".join(text.replace("\\", "").split()) for name, text in texts.items()}
+    for estimate in result.headlines():
+        said = verdict(result, estimate)
+        assert estimate.measure == said.measure
+        for name, text in flat.items():
+            for part in (said.noise, said.validity):
+                assert part in text, (name, estimate.measure)
+        for name in ("Markdown", "table", "card"):
+            assert said.leans in flat[name]
+
+
+def test_a_failed_check_is_the_verdict(tmp_path: Path) -> None:
+    result = unmask.audit(
+        zoo.folder("bert-uncased"), data="nine-axes", measures="aul", limit=12, out=tmp_path / "r", store=False
+    )
+    assert any(not check.ok and "accuracy" in check.name for check in result.checks)  # a random model
+    assert str(verdict(result, result.headlines()[0])).startswith("aul: a check failed: do not interpret this number")
