@@ -34,6 +34,7 @@ torch.set_num_threads(1)
 PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SMOLLM2 = os.environ.get("UNMASK_TEST_GGUF") or None  # a GGUF file of SmolLM2-135M-Instruct in Q4_1
+PDFLATEX = shutil.which("pdflatex")
 NEEDS = {
     "needs_data": (
         PUBLISHED is not None,
@@ -44,8 +45,12 @@ NEEDS = {
         SMOLLM2 is not None,
         "read a published model and were left out; to run them: UNMASK_TEST_GGUF=SmolLM2-135M-Instruct.Q4_1.gguf",
     ),
+    "needs_tex": (
+        PDFLATEX is not None,
+        "compile LaTeX and were left out; to run them: install TeX (pdflatex, booktabs)",
+    ),
 }
-FIXTURES = {"published": "needs_data", "chromium": "needs_browser", "smollm2": "needs_model"}
+FIXTURES = {"published": "needs_data", "chromium": "needs_browser", "pdflatex": "needs_tex", "smollm2": "needs_model"}
 QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these of the zoo's architectures
 
 
@@ -93,6 +98,13 @@ def smollm2() -> Path:
     return Path(SMOLLM2)
 
 
+@pytest.fixture(scope="session")
+def pdflatex() -> str:
+    """The path of a pdfLaTeX."""
+    assert PDFLATEX is not None
+    return PDFLATEX
+
+
 # ------------------------------------------------------------- what is run, and what is said of it
 
 
@@ -100,7 +112,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--no-skips",
         action="store_true",
-        help="fail when a test was skipped for another reason than a missing GPU, or for want of a browser",
+        help="fail when a test was skipped for another reason than a missing GPU, or for want of a browser or TeX",
     )
 
 
@@ -171,5 +183,6 @@ class Selection:
     def _refused(self) -> list[str]:
         if not self.config.getoption("--no-skips"):
             return []
-        count = self.left_out.get("needs_browser")
-        return [*self.skipped, *([f"{count} browser tests, no Chromium"] if count else [])]
+        wanted = {"needs_browser": "browser tests, no Chromium", "needs_tex": "LaTeX tests, no pdflatex"}
+        left_out = [f"{self.left_out[name]} {text}" for name, text in wanted.items() if self.left_out.get(name)]
+        return [*self.skipped, *left_out]

@@ -40,6 +40,7 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "def test_files(published): assert published.is_dir()\n"
         "def test_either(data_dir): assert data_dir.is_dir()\n"
         "def test_page(chromium): assert chromium\n"
+        "def test_table(pdflatex): assert pdflatex\n"
         "@pytest.mark.skip(reason='no GPU')\n"
         "def test_gpu(): pass\n"
         "def test_lazy(): pytest.skip('not today')\n",
@@ -55,9 +56,10 @@ NO_BROWSER = {"PATH": str(Path(sys.executable).parent)}
 def test_what_a_machine_lacks_is_deselected_and_said_in_one_line_each(little: Path) -> None:
     done = run_pytest(little, **NO_BROWSER)
     assert done.returncode == 0, done.stdout
-    assert "2 passed, 2 skipped, 3 deselected" in done.stdout
+    assert "2 passed, 2 skipped, 4 deselected" in done.stdout
     assert "2 tests compare with published files and were left out; to run them: make published" in done.stdout
     assert "1 tests drive a browser and were left out" in done.stdout
+    assert "1 tests compile LaTeX and were left out" in done.stdout
 
 
 @pytest.mark.thorough
@@ -75,6 +77,7 @@ def test_the_gate_refuses_skips_but_for_a_gpu(little: Path) -> None:
     refused = run_pytest(little, "--no-skips", **NO_BROWSER)
     assert refused.returncode == pytest.ExitCode.TESTS_FAILED
     assert "1 browser tests, no Chromium" in refused.stdout
+    assert "1 LaTeX tests, no pdflatex" in refused.stdout
     assert "test_little.py::test_lazy: Skipped: not today" in refused.stdout
     assert "no GPU" not in refused.stdout
 

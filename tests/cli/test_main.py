@@ -304,6 +304,23 @@ def test_list_tells_pairs_from_tables(say) -> None:
     assert "  [scores] " in lines["stereoset-scores"]
 
 
+def test_list_alone_names_the_lists(say) -> None:
+    """It was an error."""
+    names = [line.split()[2] for line in say("list").out.splitlines()]
+    assert names[:2] == ["measures", "vectors"]
+    assert all(say("list", name).code == 0 for name in names)
+
+
+def test_list_says_which_data_is_on_this_machine(say, monkeypatch: pytest.MonkeyPatch) -> None:
+    def places() -> dict[str, str]:
+        return {line.split()[0]: line.rpartition(" (")[2] for line in say("list", "data").out.splitlines()}
+
+    absent = places()
+    assert (absent["nine-axes"], absent["crows-pairs"]) == ("built in)", "unmask data get)")
+    monkeypatch.setenv("UNMASK_DATA_DIR", str(zoo.MINIATURE))
+    assert places()["crows-pairs"] == "on this machine)"
+
+
 def test_data_show(say) -> None:
     said = say("data", "show", "nine-axes", "--sample", "2")
     assert "licence: CC BY 4.0" in said.out

@@ -39,7 +39,12 @@ GRACE = 5.0  # seconds the other ranks wait, so that rank 0 can print the error 
 def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
     """The command line with some commands or all: the modules of the others are not imported."""
     app = typer.Typer(
-        name="unmask", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+        name="unmask",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
     for name in names:

@@ -15,13 +15,21 @@ from unmask.findings import terminal
 
 def listing(
     what: Annotated[
-        str, typer.Argument(help="measures, vectors, data, models, diagnoses, mitigations, tasks or studies.")
-    ],
+        str,
+        typer.Argument(
+            help="measures, vectors, data, models, diagnoses, mitigations, tasks or studies.",
+            show_default="the names of these lists",
+        ),
+    ] = "",
 ) -> None:
     """List measures, measures on vectors, data, models, diagnoses, mitigations, tasks, studies."""
+    if not what:
+        lists = ((name, about) for name, (about, _, _) in _KINDS.items())
+        terminal.write_out("".join(f"unmask list {name:<11}  {about}\n" for name, about in lists))
+        return
     if what not in _KINDS:
         raise UnknownName("list", what, _KINDS)
-    place, describe = _KINDS[what]
+    _, place, describe = _KINDS[what]
     things = resolve_name(place)
     things = things() if callable(things) else things
     width = max(map(len, things))
@@ -43,25 +51,36 @@ def known_models() -> dict[str, str]:
 
 
 def _describe_data(source: Any) -> str:
-    """Kind, title, size, languages and licence of a dataset."""
+    """Kind, title, size, languages and licence of a dataset, and whether it is on this machine."""
+    from unmask.data.files import availability
     from unmask.data.items import DatasetSource, ScoreSource, TableSource
 
     card, kinds = source.card, {DatasetSource: "pairs", TableSource: "table", ScoreSource: "scores"}
     kind = kinds.get(type(source), "task")
-    return f"[{kind}] {card.title}; {card.size:,} items, {', '.join(card.languages)}, {card.licence}"
+    facts = f"{card.size:,} items, {', '.join(card.languages)}, {card.licence}"
+    return f"[{kind}] {card.title}; {facts} ({availability(card)})"
 
 
 _NEEDS = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
-_KINDS: dict[str, tuple[str, Callable[[Any], str]]] = {  # where the things are; imported when listed
-    "measures": ("unmask.measures:MEASURES", lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}"),
+_KINDS: dict[str, tuple[str, str, Callable[[Any], str]]] = {  # about, and where the things are; imported when listed
+    "measures": (
+        "scores of a model on pairs, triples and templates",
+        "unmask.measures:MEASURES",
+        lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}",
+    ),
     "vectors": (
+        "measures on word vectors and hidden states",
         "unmask.vectors:VECTOR_MEASURES",
         lambda each: f"[{'models' if each.models_only else 'files and models'}] {each.title}: {each.reads}",
     ),
-    "data": ("unmask.data:SOURCES", _describe_data),
-    "models": ("unmask.cli.list:known_models", str),
-    "diagnoses": ("unmask.diagnose:DIAGNOSES", lambda each: each.question),
-    "mitigations": ("unmask.mitigate:METHODS", lambda each: f"[{'/'.join(each.kinds)}] {each.about}"),
-    "tasks": ("unmask.tasks:TASKS", lambda each: f"[{_NEEDS[each.needs]}] {each.question}"),
-    "studies": ("unmask.studies:STUDIES", lambda each: each.question),
+    "data": ("datasets, and which of them are on this machine", "unmask.data:SOURCES", _describe_data),
+    "models": ("built-in models, and how others are named", "unmask.cli.list:known_models", str),
+    "diagnoses": ("what a score depends on besides bias", "unmask.diagnose:DIAGNOSES", lambda each: each.question),
+    "mitigations": (
+        "methods to lower bias",
+        "unmask.mitigate:METHODS",
+        lambda each: f"[{'/'.join(each.kinds)}] {each.about}",
+    ),
+    "tasks": ("bias in applications", "unmask.tasks:TASKS", lambda each: f"[{_NEEDS[each.needs]}] {each.question}"),
+    "studies": ("papers that can be repeated", "unmask.studies:STUDIES", lambda each: each.question),
 }

@@ -20,6 +20,13 @@ class Format(StrEnum):
     csv = "csv"
 
 
+class Layout(StrEnum):
+    """Layout of tables."""
+
+    long = "long"
+    wide = "wide"
+
+
 class TableName(StrEnum):
     """Tables that can be selected."""
 
@@ -29,15 +36,28 @@ class TableName(StrEnum):
     checks = "checks"
 
 
-def report(
+def report(  # noqa: PLR0913, PLR0917 - the options of the command
     runs: Annotated[list[Path], typer.Argument(help="Result folders; if several, each is compared with the first.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Output file.", show_default="report.html; tables: stdout")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Output file.",
+            show_default="report.html, unless figures or a card are asked for; tables: stdout",
+        ),
     ] = None,
     kind: Annotated[
         Format, typer.Option("--format", help="HTML page, or tables as Markdown, LaTeX (booktabs) or CSV.")
     ] = Format.html,
     table: Annotated[list[TableName] | None, typer.Option("--table", help="Only this table; can be repeated.")] = None,
+    layout: Annotated[
+        Layout,
+        typer.Option(
+            help="long: a row for each estimate. wide: as papers print them, a row for each model (of one run: each "
+            "category), a column for each measure."
+        ),
+    ] = Layout.long,
     figures: Annotated[
         Path | None, typer.Option(help="Folder for all charts as SVG, PNG and PDF.", show_default=False)
     ] = None,
@@ -52,8 +72,9 @@ def report(
     if figures is not None:
         keep("figures that are complete")
     tables = [name.value for name in table or []]
-    written = write_report(*runs, out=out, format=kind.value, tables=tables, figures=figures, card=card)  # type: ignore[arg-type]
+    shape = {"format": kind.value, "tables": tables, "layout": layout.value}
+    written = write_report(*runs, out=out, figures=figures, card=card, **shape)  # type: ignore[arg-type]
     if to_stdout := isinstance(written, str):
         write_out(written)
-    for path in filter(None, (None if to_stdout else written, figures, card)):
+    for path in dict.fromkeys(filter(None, (None if to_stdout else written, figures, card))):
         say(f"wrote {path}") if to_stdout else write_out(f"wrote {path}\n")

@@ -69,6 +69,16 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
     )
 
 
+def availability(card: Card) -> str:
+    """Where the files of a dataset are: in the package, on this machine (unchecked), or how to get them."""
+    if not any(file.url for file in card.files) and not card.manual:
+        return "built in"
+    folders = _given_dirs(None) if card.manual else data_dirs(None)
+    if all(any((folder / card.folder / file.name).is_file() for folder in folders) for file in card.files):
+        return "on this machine"
+    return "bring the file: unmask data show" if card.manual else "unmask data get"
+
+
 def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bool = False) -> Path:
     """Return the published file in `data_dir` or the cache; download it if it is missing.
 

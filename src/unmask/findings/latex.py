@@ -22,6 +22,7 @@ _ESCAPES = str.maketrans(
         '"': r"\textquotedbl{}",
         "−": r"\ensuremath{-}",
         "–": "--",
+        "†": r"\textdagger{}",
         "✱": r"\textsuperscript{*}",
         **{mark: f"\\{mark}" for mark in "&%$#_"},
     }

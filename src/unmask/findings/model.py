@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 Cell = str | int | float | Value | None  # None: unknown or not applicable
 NUMERIC = {"score", "value", "95% interval", "null", "n", "ties", "unscored", "p", "p (Holm)"}  # numbers as text
+_STARRED = re.compile(r"[−-]?[\d.,]+\*+|[−-]?\d[\d,]*\.\d+")
 NUMERIC |= {"before", "after", "change", "flips", "left out"}
 
 
@@ -33,8 +35,10 @@ class Table:
         return [tuple(format_cell(*cell, self.digits) for cell in cells) for cells in named]
 
     def is_numeric(self, column: int) -> bool:
-        """Whether a column shows numbers: by its cells or, where these are text, by its name."""
-        return self.columns[column] in NUMERIC or any(not isinstance(row[column], str | None) for row in self.rows)
+        """Whether a column shows numbers: by its cells, also with stars, or by its name."""
+        cells = [row[column] for row in self.rows if row[column] is not None]
+        starred = bool(cells) and all(isinstance(cell, str) and _STARRED.fullmatch(cell) for cell in cells)
+        return self.columns[column] in NUMERIC or starred or any(not isinstance(cell, str) for cell in cells)
 
 
 def format_cell(cell: Cell, column: str, digits: int) -> str:

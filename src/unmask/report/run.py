@@ -17,12 +17,13 @@ from unmask.core.files import lock_folder, write_text
 from unmask.findings import Finding, Section, charts, html, latex, markdown
 from unmask.findings.envelope import PAGE, RESULT, Result, build
 from unmask.findings.figure import Figure, export
-from unmask.report import audit_page, comparison_page, tables
+from unmask.report import audit_page, comparison_page, tables, wide_tables
 from unmask.report.comparison_page import Changes
 from unmask.report.selection import model_names
 
 Format = Literal["html", "md", "latex", "csv"]
 TableName = Literal["headline", "category", "changes", "checks"]
+Layout = Literal["long", "wide"]
 TABLES: tuple[TableName, ...] = ("headline", "category", "changes", "checks")
 
 
@@ -31,6 +32,7 @@ def report(
     out: str | Path | None = None,
     format: Format = "html",
     tables: Sequence[TableName] = (),
+    layout: Layout = "long",
     figures: str | Path | None = None,
     card: str | Path | None = None,
 ) -> Path | str:
@@ -38,24 +40,35 @@ def report(
 
     Args:
         runs: results or their folders, of the same kind.
-        out: the file; default: `report.html` for a page; tables are returned as text.
+        out: the file; default: `report.html` for a page, none if figures or a card are asked for; tables are
+            returned as text.
         format: html, or tables as md, latex (booktabs) or csv.
         tables: which tables; default: all that the results have.
+        layout: long, one row an estimate; wide, a row for each model (one result: each category) and a column for
+            each measure, as papers print them.
         figures: a folder for all charts as SVG, PNG and PDF.
         card: a model card (Markdown) to add the results of one audit to.
     """
     results = [run if isinstance(run, Result) else load(run) for run in runs]
     names = _validate(results, format, tables, card)
+    if layout == "wide":
+        _validate_wide(results, format, tables)
     view = _View.of(results) if format == "html" or figures is not None else None
-    text = view.page() if view is not None and format == "html" else _tables(results, format, names)
-    path = Path(out) if out is not None else Path(PAGE) if format == "html" else None
+    others = [Path(path) for path in (figures, card) if path is not None]
+    path = Path(out) if out is not None else Path(PAGE) if format == "html" and not others else None
+    if format != "html":
+        text = _tables(results, format, names, tables if layout == "wide" else None)
+    else:
+        text = view.page() if view is not None and path is not None else ""
     if view is not None and figures is not None:
         export(view.figures(), Path(figures))
     if card is not None and isinstance(results[0], AuditResult):
         from unmask.report import card as cards
 
         cards.write(results[0], Path(card))
-    return text if path is None else write_text(path, text)
+    if path is None:
+        return text or others[0]
+    return write_text(path, text)
 
 
 def write_page(result: Result) -> Path:
@@ -103,6 +116,16 @@ def _validate(
     if tables or format in ("html", "csv"):
         return tables
     return [name for name in TABLES if name != "changes" or len(results) > 1]
+
+
+def _validate_wide(results: Sequence[Result], format: Format, tables: Sequence[TableName]) -> None:
+    """Check that a wide layout is possible."""
+    if format == "html":
+        raise ResultError("the layout wide is for the formats md, latex and csv: choose one of these")
+    if results[0].kind != "audit":
+        raise ResultError(f"the layout wide takes audits, a {results[0].kind} was given: leave the layout out")
+    if others := {*tables} - {"headline", "category"}:
+        raise ResultError(f"the table {min(others)} has no wide layout: choose headline or category")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +183,13 @@ def _compared(results: Sequence[Result]) -> Result:
     return Result(build(results[0].kind, title=heading, models=models, findings=sections))  # type: ignore[arg-type]
 
 
-def _tables(results: Sequence[Result], format: Format, chosen: Sequence[TableName]) -> str:
+def _tables(
+    results: Sequence[Result], format: Format, chosen: Sequence[TableName], wide: Sequence[TableName] | None
+) -> str:
+    """Tables as text; `wide`: in the wide layout, these or the one that suits the number of results."""
     names = model_names(results)
+    if wide is not None:
+        return _wide_tables(results, format, wide or (("headline",) if len(results) > 1 else ("category",)))
     changes = compare(*results, categories=True) if "changes" in chosen else ()
     if format == "csv":  # one table in full precision; all estimates if none was selected
         if "changes" in chosen:
@@ -183,4 +211,16 @@ def _tables(results: Sequence[Result], format: Format, chosen: Sequence[TableNam
     else:
         listed = [tables.change_table(changes, names)]  # without rows if not chosen
         listed += [table for result in results for part in result.findings for table in part.finding.tables]
+    return latex.document(listed) if format == "latex" else markdown.document(listed)
+
+
+def _wide_tables(results: Sequence[Result], format: Format, chosen: Sequence[TableName]) -> str:
+    audits = [result for result in results if isinstance(result, AuditResult)]
+    build_tables = {"headline": wide_tables.by_model, "category": wide_tables.by_category}
+    listed = [table for name in chosen for table in build_tables[name](audits, model_names(audits))]
+    if not listed:
+        raise ResultError("these results have no categories: give table headline")
+    if format == "csv":
+        frames = (pd.DataFrame(table.rows, columns=table.columns).assign(table=table.title) for table in listed)
+        return tables.as_csv(pd.concat(frames))
     return latex.document(listed) if format == "latex" else markdown.document(listed)
