@@ -100,7 +100,8 @@ def _bootstrap_ends(values: Floats, units: Units, rng: np.random.Generator) -> t
         return None
     sums, sizes = values, np.ones(values.size)
     if units.codes:
-        sums, sizes = np.bincount(units.codes[0], values), np.bincount(units.codes[0]).astype(np.float64)
+        (codes,) = units.codes
+        sums, sizes = (np.bincount(codes, weights).astype(np.float64) for weights in (values, sizes))
     if not MIN_BOOTSTRAP_UNITS <= sums.size <= MAX_BOOTSTRAP_UNITS:
         return None
     return studentised(sums, sizes, rng=rng)
