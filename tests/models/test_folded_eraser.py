@@ -16,7 +16,8 @@ from unmask.core.options import Opening
 from unmask.models import open_lm
 from unmask.models.eraser import FILE, Eraser, attach, attached_eraser, detach
 from unmask.models.folded_eraser import HELD, WEIGHTS, fold
-from unmask.models.loading import new_classifier, open_classifier, quiet
+from unmask.models.library_errors import quiet
+from unmask.models.loading import new_classifier, open_classifier
 from unmask.training.checkpoints import save_model
 
 SIZE = 32

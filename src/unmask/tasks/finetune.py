@@ -23,7 +23,8 @@ from unmask.core.options import Opening
 from unmask.core.progress import Progress, with_label
 from unmask.data.examples import Example, Source, user_source
 from unmask.models.classifier import Classifier, ClassifierInput, TextOrPair
-from unmask.models.loading import device_for, new_classifier, quiet
+from unmask.models.library_errors import quiet
+from unmask.models.loading import device_for, new_classifier
 from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval, target_values
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import EvalCallback, TrainSettings, train

@@ -15,7 +15,7 @@ from unmask.core.errors import DataError, ResultError
 from unmask.core.files import make_folder, sha256_of, write_json, write_text, writing
 from unmask.models.eraser import attached_eraser
 from unmask.models.folded_eraser import fold, hold
-from unmask.models.loading import quiet
+from unmask.models.library_errors import quiet
 from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
 
