@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import shlex
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from scipy.stats import norm
 import unmask
 import zoo
 from unmask.audit import verdict as verdicts
-from unmask.audit.verdict import MeasureFact, measure_facts, noise_line, validity_line, verdict
+from unmask.audit.verdict import MeasureFact, cautions, measure_facts, noise_line, validity_line, verdict
 from unmask.core.estimate import Estimate
 from unmask.diagnose import DIAGNOSES
 from unmask.measures import MEASURES
@@ -53,6 +54,26 @@ def test_what_is_known_of_a_measure_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     assert "has not been tested (docs/which-measure.md)" in validity_line(unknown)
 
 
+def test_a_terminal_has_two_lines_a_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A paragraph for each measure pushed the numbers off the screen."""
+    source = ("unmask diagnose validity", "2026-11-18")
+    known = (
+        MeasureFact("aul", "mean-difference", "occupation", 0.9, 0.5, 1.0, 7, *source),
+        MeasureFact("pll", "bias-score", "occupation", 0.9, 0.5, 1.0, 7, *source),
+        MeasureFact("cps", "bias-score", "occupation", 0.2, -0.5, 0.7, 7, *source),
+    )
+    monkeypatch.setattr(verdicts, "measure_facts", lambda: known)
+    others = [replace(SHARE, measure=name) for name in ("pll", "cps")]
+    wide = Estimate(52.0, 47.0, 57.0, measure="own", data="nine-axes", statistic="bias-score", null=50.0)
+    nats = Estimate(4.5, 4.0, 5.0, measure="sld", data="nine-axes", statistic="asld", null=0.0)
+    assert cautions([SHARE, *others, wide, nats]) == [
+        "with this data and model, a difference from another model is noise under 5.1 to 10.1 points; 1.011 nats (sld)",
+        "validity on a planted bias (occupation, 7 models): followed by aul (mean-difference), pll; "
+        "not beyond chance by cps; untested: own, sld (docs/which-measure.md)",
+    ]
+    assert cautions([]) == []
+
+
 def test_every_fact_is_about_a_measure_and_names_its_command() -> None:
     text = (resources.files("unmask.audit") / "measure_facts.csv").read_text(encoding="utf-8")
     assert len(measure_facts()) == len(list(csv.DictReader(text.splitlines()))) > 0
@@ -68,8 +89,9 @@ def test_every_report_carries_the_verdict_of_every_headline(tmp_path: Path) -> N
     result = unmask.audit(zoo.folder("bert-uncased"), data="nine-axes", limit=12, out=tmp_path / "r", store=False)
     card = tmp_path / "README.md"
     page = unmask.report(result, out=tmp_path / "page.html", card=card)
+    terminal = " ".join(str(result).split())
+    assert all(line in terminal for line in cautions(result.headlines()))
     texts = {
-        "terminal": str(result),
         "page": Path(page).read_text(encoding="utf-8"),
         "Markdown": str(unmask.report(result, format="md")),
         "table": str(unmask.report(result, format="csv", tables=["verdict"])),

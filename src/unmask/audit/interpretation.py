@@ -155,21 +155,17 @@ def findings_of(result: AuditResult) -> tuple[Section, ...]:
 
 
 def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
-    from unmask.audit.verdict import verdict
+    from unmask.audit.verdict import cautions
 
-    rows: list[tuple[Cell, ...]] = []
-    cautions: list[str] = []
-    for e in result.headlines():
-        if e.data == card["name"]:
-            digits, measure = digits_of(e.statistic), result.find_measure(e.measure)
-            meaning = result_reading(result, e)
-            meaning += f" ({measure.reads})" if measure else ""
-            rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
-            cautions.append(f"{e.measure}: {verdict(result, e).caution}")
+    name, rows = str(card["name"]), list[tuple[Cell, ...]]()
+    headlines = [e for e in result.headlines() if e.data == name]
+    for e in headlines:
+        digits, measure = digits_of(e.statistic), result.find_measure(e.measure)
+        meaning = result_reading(result, e)
+        meaning += f" ({measure.reads})" if measure else ""
+        rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
     unverified = ", unverified copy" if card.get("verified") is False else ""
-    name = str(card["name"])
-    units = _unit_lines([e for e in result.headlines() if e.data == name])
-    lines = (*_leaning_words(result, name), *units, *cautions)
+    lines = (*_leaning_words(result, name), *_unit_lines(headlines), *cautions(headlines))
     finding = Finding(lines, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
     size = f" ({count}{unverified})" if (count := count_items(card)) else ""
     return Section(str(card["name"]), f"{card.get('title') or card['name']}{size}", "", finding)
@@ -185,7 +181,8 @@ def _unit_lines(headlines: Iterable[Estimate]) -> list[str]:
     for unit, found in effects.items():
         known = sorted(effect for effect in found if math.isfinite(effect))
         spread = " to ".join(dict.fromkeys(number(effect, 2) for effect in (known[0], known[-1]))) if known else ""
-        lines.append(f"intervals over {unit}s" + (f", design effect {spread}" if spread else ""))
+        units = " × ".join(f"{part}s" for part in unit.split(" × "))
+        lines.append(f"intervals over {units}" + (f", design effect {spread}" if spread else ""))
     return lines
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -84,14 +84,54 @@ def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
     return Verdict(estimate.measure, leans, noise_line(estimate), validity_line(estimate))
 
 
+def cautions(estimates: Sequence[Estimate]) -> list[str]:
+    """Two lines for all headline estimates of a dataset: what is noise, and which measures follow a known bias."""
+    smallest: dict[str, list[Estimate]] = {}
+    for estimate in estimates:
+        if math.isfinite(detectable_difference(estimate)):
+            smallest.setdefault(_unit(estimate), []).append(estimate)
+    noise = "; ".join(_smallest(unit, found) for unit, found in smallest.items())
+    lines = [f"with this data and model, a difference from another model is noise under {noise}"] if noise else []
+    return [*lines, *([f"{_followed(estimates)} ({GUIDE})"] if estimates else [])]
+
+
+def _smallest(unit: str, estimates: Sequence[Estimate]) -> str:
+    """The smallest visible difference of measures in one unit: `10.1 to 10.9 points`, `0.692 nats (sld)`."""
+    ordered = sorted(estimates, key=detectable_difference)
+    sizes = [number(detectable_difference(each), digits_of(each.statistic)) for each in (ordered[0], ordered[-1])]
+    name = f" ({estimates[0].measure})" if len(estimates) == 1 else ""
+    return f"{' to '.join(dict.fromkeys(sizes))} {unit}".strip() + name
+
+
+def _followed(estimates: Sequence[Estimate]) -> str:
+    """Which measures follow a planted bias, by the statistic that is shown or by another one."""
+    groups: dict[str, list[str]] = {"followed by": [], "not beyond chance by": [], "untested:": []}
+    models: dict[str, int] = {}
+    for estimate in estimates:
+        own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
+        models.update({fact.category: fact.models for fact in own})
+        following = [fact.statistic for fact in own if fact.follows]
+        if estimate.statistic in following:
+            groups["followed by"].append(estimate.measure)
+        elif following:
+            groups["followed by"].append(f"{estimate.measure} ({following[0]})")
+        else:
+            groups["not beyond chance by" if own else "untested:"].append(estimate.measure)
+    known = "; ".join(f"{words} {', '.join(names)}" for words, names in groups.items() if names)
+    planted = ", ".join(f"{category}, {count} models" for category, count in models.items())
+    return f"validity{f' on a planted bias ({planted})' if planted else ''}: {known}"
+
+
+def _unit(estimate: Estimate) -> str:
+    return "points" if estimate.statistic in PERCENT else UNITS.get(estimate.statistic, "")
+
+
 def noise_line(estimate: Estimate) -> str:
     """The smallest difference from another model that is no noise; empty without an interval."""
     least = detectable_difference(estimate)
     if not math.isfinite(least):
         return ""
-    percent = estimate.statistic in PERCENT
-    unit = "points" if percent else UNITS.get(estimate.statistic, "")
-    size = f"{number(least, digits_of(estimate.statistic))} {unit}".strip()
+    size = f"{number(least, digits_of(estimate.statistic))} {_unit(estimate)}".strip()
     return f"With this data and model, a difference under {size} is noise"
 
 
