@@ -62,7 +62,7 @@ def test_unknown_names_suggest_the_near_ones() -> None:
     with pytest.raises(UnknownName, match=r"no dataset named 'crows-pair'\. Did you mean crows-pairs"):
         data.load("crows-pair")
     for name in ("nothing", ""):
-        with pytest.raises(UnknownName, match="There are: bec-pro, crows-pairs, "):
+        with pytest.raises(UnknownName, match="There are: bec-pro, controls, crows-pairs, "):
             data.card(name)
         with pytest.raises(UnknownName):
             data.load(name)

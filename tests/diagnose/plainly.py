@@ -27,6 +27,15 @@ def crows(rows: tuple[int, ...] = ROWS) -> Dataset:
     return replace(whole, items=tuple(whole.items[row] for row in rows))
 
 
+def independent(data: Dataset) -> Dataset:
+    """The pairs without their writers: each is a unit of its own, as the references of intervals take them."""
+    items = (
+        replace(item, groups={name: value for name, value in item.groups.items() if name != "writer"})
+        for item in data.items
+    )
+    return replace(data, items=tuple(items))
+
+
 def as_whole(data: Dataset) -> Dataset:
     """The data with a card that says they are all there are: only then are published numbers compared."""
     return replace(data, card=replace(data.card, size=len(data.items)))

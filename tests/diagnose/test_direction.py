@@ -20,7 +20,7 @@ from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.catalog import DIRECTION
 from unmask.findings import Section
 
-from .plainly import as_whole, run, slow_outcome
+from .plainly import as_whole, independent, run, slow_outcome
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2")
@@ -40,7 +40,7 @@ def part() -> Dataset:
         for direction in ("stereo", "antistereo")
         for item in [one for one in whole.items if one.groups["direction"] == direction][:EACH]
     ]
-    return replace(whole, items=tuple(chosen))
+    return independent(replace(whole, items=tuple(chosen)))
 
 
 @cache

@@ -13,7 +13,7 @@ from unmask.core.types import Dataset
 from unmask.data.pairs import from_records
 from unmask.diagnose.catalog import LENGTH
 
-from .plainly import crows, finding, rows_of, slow_length, slow_outcome, slow_scores
+from .plainly import crows, finding, independent, rows_of, slow_length, slow_outcome, slow_scores
 
 ROWS = (*range(14), *range(20, 36))
 CASES = [("bert-uncased", ("sss", "aul", "aula")), ("roberta", ("all-masked", "aula")), ("gpt2", ("ll",))]
@@ -75,7 +75,7 @@ def test_lines_and_correlations_equal_a_slow_computation(architecture: str, meas
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_scores_by_length_equal_a_slow_computation(architecture: str, measures: tuple[str, ...]) -> None:
-    data = crows(ROWS)
+    data = independent(crows(ROWS))
     by = gaps(architecture, data)
     rows = {row["measure"]: row for row in rows_of(finding(LENGTH, architecture, data, measures), "Bias score by")}
     assert list(rows) == with_normalised(measures)

@@ -21,7 +21,7 @@ from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Table, Value
 from unmask.stats.power import required_pairs, required_pairs_between
 
-from .plainly import run, slow_outcome, slow_scores
+from .plainly import independent, run, slow_outcome, slow_scores
 
 MEASURES = {"bert-uncased": ("cps", "sss", "sld"), "roberta": ("aul", "sld"), "gpt2": ("ll", "sld")}
 PAIRS = 22
@@ -31,7 +31,7 @@ PAIRS = 22
 def part(number: int = PAIRS) -> Dataset:
     """The shortest pairs of the miniature CrowS-Pairs."""
     whole = datasets.load("crows-pairs", data_dir=zoo.MINIATURE)
-    return replace(whole, items=tuple(sorted(whole.items, key=lambda item: len(item.more))[:number]))
+    return independent(replace(whole, items=tuple(sorted(whole.items, key=lambda item: len(item.more))[:number])))
 
 
 def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **settings: Any) -> Section:

@@ -128,7 +128,7 @@ def test_words_that_have_a_gender_are_kept_in_every_letter_case() -> None:
 
 
 def test_what_cannot_be_done_is_one_line(files: Path) -> None:
-    with pytest.raises(ModelError, match=r"cda changes models, and made.txt is a file .* use one of inlp, oscar"):
+    with pytest.raises(ModelError, match=r"cda changes models, and made.txt is a file .* use one of inlp, leace,"):
         mitigated("cda", files)
     with pytest.raises(DataError, match="changed without text"):
         unmask.mitigate("inlp", files / "made.txt", corpus=files / "jobs.txt", out=files / "o")

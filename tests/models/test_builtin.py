@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 import zoo
 from unmask.core.errors import ModelError, UnknownName
-from unmask.models import builtin, loading, open_lm
+from unmask.models import builtin, open_lm, reference
 
 NAME = "bert.encoder.layer.0.attention.self.query.weight"
 
@@ -30,7 +30,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"{NAME}.b": torch.randn((out, 2), generator=generator).half() * dose,
         }
         save_file(parts, tmp_path / "siblings" / f"dose{dose:+d}.safetensors")
-    monkeypatch.setattr(loading, "builtin_models", lambda: builtin.builtin_models(tmp_path))
+    monkeypatch.setattr(reference, "builtin_models", lambda: builtin.builtin_models(tmp_path))
     return tmp_path
 
 

@@ -14,7 +14,7 @@ from unmask.stats.bootstrap import (
     resampled_items,
     resampled_means,
     stratified_ends,
-    studentised,
+    studentised_ends,
 )
 
 
@@ -94,7 +94,7 @@ def test_the_studentised_bootstrap_is_the_printed_formula() -> None:
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 5, 40).astype(np.float64)
     sums = rng.exponential(1.0, 40) * sizes
-    found = studentised(sums, sizes, rng=np.random.default_rng(0))
+    found = studentised_ends(sums, sizes, rng=np.random.default_rng(0))
     assert found is not None
     low, high = reference_studentised(sums.tolist(), sizes.tolist())
     assert found == pytest.approx((low, high), abs=0.06 * (high - low))
@@ -104,7 +104,7 @@ def test_the_studentised_bootstrap_is_the_printed_formula() -> None:
 
 def test_the_studentised_bootstrap_is_undefined_if_resamples_without_spread_decide_it() -> None:
     """Of nine equal values and another, a third of the resamples lack the other."""
-    assert studentised(np.array([0.0] * 9 + [1.0]), np.ones(10), rng=np.random.default_rng(0)) is None
+    assert studentised_ends(np.array([0.0] * 9 + [1.0]), np.ones(10), rng=np.random.default_rng(0)) is None
 
 
 def _spread(x: Floats, y: Floats, axis: int = -1) -> Floats:

@@ -16,7 +16,7 @@ from scipy.stats import t, ttest_1samp
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Row
 from unmask.stats import comparisons, estimates
-from unmask.stats.bootstrap import bootstrap_ends, studentised
+from unmask.stats.bootstrap import bootstrap_ends, studentised_ends
 from unmask.stats.means import crossed_mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable
 
@@ -64,7 +64,7 @@ def test_the_interval_has_the_outer_ends_of_student_and_of_the_studentised_boots
     """Of skewed values the bootstrap decides the end on the side of the tail, and Student's the other."""
     values = np.random.default_rng(4).exponential(size=60)
     found = mean_interval(values, rng=generator(0, "all"))
-    resampled = studentised(values, np.ones(60), rng=generator(0, "all"))
+    resampled = studentised_ends(values, np.ones(60), rng=generator(0, "all"))
     student = ttest_1samp(values, 0.0).confidence_interval()
     assert resampled is not None
     assert resampled[1] > student.high

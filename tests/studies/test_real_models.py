@@ -90,12 +90,12 @@ def test_published_answers_give_the_published_scores(published: Path, tmp_path: 
         assert compared["bert-base-cased", group].published == value
 
 
-def rows(measure: str, wins: str) -> list[Row]:
-    """An item for every letter: + if the stereotype wins."""
+def rows(measure: str, wins: str, *, terms: int = 12) -> list[Row]:
+    """An item for every letter: + if the stereotype wins; the items share so many target terms."""
     outcomes: dict[str, Outcome] = {"+": "more", "-": "less", "0": "tie"}
     values = {"+": 0.5, "-": 0.1, "0": 0.2}
     return [
-        Row(measure, "stereoset", f"stereoset/{at:04}", {"target": f"t{at % 12}", "category": "race"},
+        Row(measure, "stereoset", f"stereoset/{at:04}", {"target": f"t{at % terms}", "category": "race"},
             {"more": values[win] + at / 1e4, "less": 0.2 + at / 1e4, "unrelated": 0.01}, outcomes[win])
         for at, win in enumerate(wins)
     ]  # fmt: skip
@@ -120,7 +120,8 @@ def test_decisions_of_the_run_are_compared_with_those_of_real_models() -> None:
 
 
 def test_real_models_differ_by_the_items_they_decide_differently() -> None:
-    answers = RealAnswers("stereoset", 40, {"a": rows("ss", "+" * 40), "b": rows("ss", "+" * 20 + "-" * 20)})
+    ours, theirs = (rows("ss", wins, terms=40) for wins in ("+" * 40, "+" * 20 + "-" * 20))
+    answers = RealAnswers("stereoset", 40, {"a": ours, "b": theirs})
     section = real_models_section(answers, {}, [], 0)
     table = next(each for each in section.finding.tables if each.title == "Differences between real models")
     ((models, difference, flips, n, p),) = table.rows

@@ -267,7 +267,8 @@ def _save(model: Any, lm: Lm, folder: Path, meta: Mapping[str, Any], *, measured
     if (eraser := attached_eraser(model)) is not None:
         save_eraser(eraser, saved)
     if meta["options"]["lora"]:
-        shutil.copytree(work / ADAPTER, saved / ADAPTER)
+        with writing(folder):
+            shutil.copytree(work / ADAPTER, saved / ADAPTER)
     names = sorted(path.name for path in saved.iterdir())
     write_json(work / MOVED, names)
     with writing(folder):

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from unmask.core.errors import ModelError
+from unmask.core.files import writing
 from unmask.models import Lm
 
 FOLDER = "adapter"  # in the folder of the checkpoint
@@ -45,7 +46,7 @@ def merge_trained(adapted: Any, folder: Path) -> tuple[Any, dict[str, Any]]:
     """Save the adapter and merge it into the weights; the model, and facts about the adapter."""
     config = adapted.peft_config["default"]
     trained = sum(parameter.numel() for parameter in adapted.parameters() if parameter.requires_grad)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), writing(folder):
         warnings.simplefilter("ignore")
         adapted.save_pretrained(folder)
         (folder / "README.md").unlink(missing_ok=True)  # a template without content

@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 from unmask.core.errors import ModelError
+from unmask.core.files import writing
 from unmask.models.eraser import FILE, attach, attached_eraser, detach
 
 HELD = "erased.safetensors"  # weights that must not be used without their eraser
@@ -108,6 +109,7 @@ def release(folder: Path) -> Path:
 @cache
 def _linked(folder: Path, names: tuple[str, ...]) -> tempfile.TemporaryDirectory[str]:
     links = tempfile.TemporaryDirectory(prefix="unmask-erased-")
-    for name in names:
-        (Path(links.name) / (WEIGHTS if name == HELD else name)).symlink_to(folder / name)
+    with writing(Path(links.name)):
+        for name in names:
+            (Path(links.name) / (WEIGHTS if name == HELD else name)).symlink_to(folder / name)
     return links

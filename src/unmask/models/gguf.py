@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from unmask.core.errors import ModelError, quote
-from unmask.core.files import sha256_of
+from unmask.core.files import sha256_of, writing
 from unmask.core.types import Floats
 
 SUFFIX = ".gguf"
@@ -176,7 +176,8 @@ def _parse(load: Callable[[str], Any], path: str, _: int, __: int) -> Any:
 def isolate(path: Path) -> tempfile.TemporaryDirectory[str]:
     """A folder with nothing but a link to the file: transformers would read a tokenizer that lies beside it."""
     folder = tempfile.TemporaryDirectory(prefix="unmask-gguf-")
-    (Path(folder.name) / LINK).symlink_to(path)
+    with writing(Path(folder.name)):
+        (Path(folder.name) / LINK).symlink_to(path)
     return folder
 
 

@@ -93,7 +93,7 @@ def _bootstrap(
         return bootstrap(columns, statistic, batch=batch, method=method, **given)
 
 
-def studentised(sums: Floats, sizes: Floats, *, rng: np.random.Generator) -> tuple[float, float] | None:
+def studentised_ends(sums: Floats, sizes: Floats, *, rng: np.random.Generator) -> tuple[float, float] | None:
     """Ends of Σ sums / Σ sizes by the studentised bootstrap over units; None if resamples without spread decide them.
 
     The error of every resample is that of its own linearised values, so that the ends follow the distribution of

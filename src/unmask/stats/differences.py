@@ -45,6 +45,7 @@ def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     for group, part in groups:
         scored = part.take(part.is_scored)
         value, p = crossed_mean(item_values(scored, statistic), scored.units, rng=generator(seed, group))
+        value = value.clip(-1.0, 1.0) if statistic == "appd" else value
         found.append(part.estimate(value, statistic, group, null=0.0, p=p))
     return found
 
@@ -64,7 +65,7 @@ def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
         values = held.unrelated
         value, _ = crossed_mean(values, held.units, rng=generator(seed, f"third {group}"))
         counts = {"n": values.size, "ties": 0, "unscored": len(part.items) - values.size}
-        found.append(part.estimate(value, "third", group, **counts))
+        found.append(part.estimate(value.clip(0.0, 1.0), "third", group, **counts))
     return found
 
 

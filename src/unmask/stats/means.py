@@ -17,7 +17,7 @@ from scipy.stats import t
 
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import MAX_BOOTSTRAP_UNITS, NO_CHANGE, NO_SPREAD, studentised
+from unmask.stats.bootstrap import MAX_BOOTSTRAP_UNITS, NO_CHANGE, NO_SPREAD, studentised_ends
 from unmask.stats.units import INDEPENDENT, MIN_CROSSED, SamplingError, Units, sampling_error
 
 CROSSED = ("appd", "association")  # statistics that are means over words × templates
@@ -104,7 +104,7 @@ def _bootstrap_ends(values: Floats, units: Units, rng: np.random.Generator) -> t
         sums, sizes = (np.bincount(codes, weights).astype(np.float64) for weights in (values, sizes))
     if not MIN_BOOTSTRAP_UNITS <= sums.size <= MAX_BOOTSTRAP_UNITS:
         return None
-    return studentised(sums, sizes, rng=rng)
+    return studentised_ends(sums, sizes, rng=rng)
 
 
 def _vary(values: Floats) -> bool:

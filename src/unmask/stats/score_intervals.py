@@ -27,7 +27,7 @@ def wilson_ends(share: float, n: float, df: float = math.inf) -> tuple[float, fl
     square = float(t.ppf(1 - ALPHA / 2, df)) ** 2
     middle = share + square / (2 * n)
     half = math.sqrt(square) * math.sqrt(share * (1 - share) / n + square / (4 * n**2))
-    return (middle - half) / (1 + square / n), (middle + half) / (1 + square / n)
+    return max(0.0, (middle - half) / (1 + square / n)), min(1.0, (middle + half) / (1 + square / n))
 
 
 def paired_ends(gained: float, lost: float, n: float, df: float = math.inf) -> tuple[float, float]:

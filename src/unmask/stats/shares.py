@@ -59,6 +59,7 @@ def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
     Where pairs share a unit, Newcombe's interval is made of the intervals of both scores over units, as if no unit
     had pairs in both, and the test is that of the difference over all units.
     """
+    first, second = (part.take(part.is_counted) for part in (first, second))
     scores = [bias_score(part, group="all") for part in (first, second)]
     wins, n, other_wins, other_n = (
         number
@@ -81,14 +82,13 @@ def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
 
 def _gap_test(first: ScoreTable, second: ScoreTable) -> float | None:
     """The p-value of equal bias scores over the units of both parts: Student's, of the linearised difference."""
-    parts = [part.take(part.is_counted) for part in (first, second)]
-    n = sum(part.items.size for part in parts)
+    n = first.items.size + second.items.size
     columns = []
-    for sign, part in zip((1, -1), parts, strict=True):
+    for sign, part in ((1, first), (-1, second)):
         wins = part.wins.astype(np.float64)
         columns.append(sign * (wins - wins.mean()) * n / wins.size)
-    gap = parts[0].wins.mean() - parts[1].wins.mean()
-    labels = {name: np.concatenate([part.labels[name] for part in parts]) for name in first.labels}
+    gap = first.wins.mean() - second.wins.mean()
+    labels = {name: np.concatenate([first.labels[name], second.labels[name]]) for name in first.labels}
     return mean_test(np.concatenate(columns) + gap, 0.0, units_of(labels))
 
 

@@ -103,14 +103,19 @@ def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generat
     """The change icat(b) − icat(a) with its interval, over the same terms, resampled together.
 
     min f(b) − min f(a) is both the max over f(a) of the min over f(b) of f(b) − f(a), and the min max; the
-    low end uses the first form, the high end the second, which is the wider choice.
+    low end uses the first form, the high end the second, which is the wider choice. All four differences draw the
+    same resamples, so that the change from b to a is that from a to b with its sign changed.
     """
     n, value = a.ss.size, overall(b).icat - overall(a).icat
     if n and np.array_equal(a, b):
         return Value(value, 0.0, 0.0, NO_CHANGE, unit=TERM)
     if n < MIN_TERMS:
         return Value(value, method=f"too few: {n} {UNIT}", unit=TERM)
-    table = [[mean_interval(after - before, rng=rng, unit=UNIT) for after in _both_ways(b)] for before in _both_ways(a)]
+    seed = int(rng.integers(2**32))
+    table = [
+        [mean_interval(after - before, rng=np.random.default_rng(seed), unit=UNIT) for after in _both_ways(b)]
+        for before in _both_ways(a)
+    ]
     lacking = [each.method for row in table for each in row if not each.has_interval]
     if lacking:
         return Value(value, method=lacking[0], unit=TERM)

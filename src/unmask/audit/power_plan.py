@@ -16,7 +16,7 @@ import numpy as np
 
 from unmask.audit.compare import compare
 from unmask.audit.parquet import rows_of
-from unmask.audit.planning_spec import PlanSettings
+from unmask.audit.power_plan_spec import PlanSettings
 from unmask.audit.result import AuditResult, load_audit
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
