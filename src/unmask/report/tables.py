@@ -20,7 +20,7 @@ from unmask.audit.interpretation import (
     subset_note,
 )
 from unmask.audit.result import AuditResult
-from unmask.audit.verdict import verdict
+from unmask.audit.verdict import cautions, verdict
 from unmask.core.estimate import Estimate
 from unmask.core.spreadsheets import escape
 from unmask.findings import Table, numbers
@@ -82,18 +82,25 @@ def method_text(estimate: Estimate) -> str:
     return estimate.method if effect is None else f"{estimate.method}, design effect {effect:.2f}"
 
 
-def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The headline rows of every dataset, with its title."""
+def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, Any]], str]]:
+    """The headline rows of every dataset, with its title, and what is noise and which measures are valid."""
     cards = result.meta.get("data") or []
     titles = {
         card.get("name"): (card.get("title") or card.get("name"))
         + (f" ({count_items(card)})" if "subset_of" in card else "")
         for card in cards
     }
-    by_dataset: dict[str, list[dict[str, Any]]] = {}
+    by_dataset: dict[str, list[Estimate]] = {}
     for estimate in result.headlines():
-        by_dataset.setdefault(estimate.data, []).append(estimate_row(estimate, result))
-    return [(str(titles.get(data, data)), rows) for data, rows in by_dataset.items()]
+        by_dataset.setdefault(estimate.data, []).append(estimate)
+    return [
+        (
+            str(titles.get(data, data)),
+            [estimate_row(each, result) for each in estimates],
+            " ".join(f"{line[0].upper()}{line[1:]}." for line in cautions(estimates)),
+        )
+        for data, estimates in by_dataset.items()
+    ]
 
 
 def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
