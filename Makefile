@@ -26,10 +26,10 @@ help:                ## this list
 demo: setup          ## audit the built-in model on the built-in data
 	$(BIN)/unmask audit
 
-fast: setup-dev      ## tier 1, while writing: quick tests, four of the eighteen architectures (2 minutes)
+fast: setup-dev      ## tier 1, while writing: quick tests, four of the eighteen architectures
 	$(PYTEST) -m "not slow and not thorough"
 
-test: setup-dev      ## tier 2, before committing: everything that proves a promise (10 minutes)
+test: setup-dev      ## tier 2, before committing: everything that proves a promise (25 minutes on two cores)
 	$(PYTEST) -m "not slow"
 
 slow: setup-dev      ## tier 3: trainings, studies, Ray, whole papers
