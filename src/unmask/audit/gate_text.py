@@ -146,7 +146,7 @@ def summary(result: GateResult) -> str:
 
 
 def junit(result: GateResult) -> str:
-    """JUnit XML: a test case for each entry; what cannot be told is an error, a note passes."""
+    """JUnit XML: a test case for each entry; a verdict of cannot tell is an error, a note passes."""
     cases = [_case(each) for each in entries(result)]
     tags = [child.tag for case in cases for child in case]
     counts = {"tests": len(cases), "failures": tags.count("failure"), "errors": tags.count("error"), "time": 0}

@@ -49,7 +49,7 @@ class ScoredItem:
         return more.value / max(1, len(more.logprobs)) - less.value / max(1, len(less.logprobs))
 
 
-def score_items(  # noqa: PLR0913 - what is scored, with what, and what is told meanwhile
+def score_items(  # noqa: PLR0913 - what is scored, with what, and what is reported meanwhile
     data: str,
     items: Sequence[Pair],
     measures: Sequence[Measure],
