@@ -2,7 +2,7 @@
 
     pytest --unmask-run runs/new --unmask-baseline runs/main
 
-Every verdict is a test beside those of the project; what is worse, missing or cannot be told fails.
+Every verdict is a test beside those of the project; what is worse, missing or *cannot tell* fails.
 """
 
 from __future__ import annotations
