@@ -120,6 +120,7 @@ def commands(here: Path) -> dict[str, list[str]]:
             f"{out}/s",
         ],  # one model is missing,
         "study status": ["study", "status", f"{out}/s"],
+        "run": ["run", f"{out}/a", model, "--data", own, "--out", f"{out}/again", "--no-report", "--quiet"],
         "plan": ["plan", "--data", own],
         "list": ["list", "data"],
         "data show": ["data", "show", own],
