@@ -122,7 +122,7 @@ def _recorded(run: RunFile, meta: Mapping[str, Any]) -> RunFile:
 
 def _plain(run: RunFile) -> dict[str, Any]:
     """The content as YAML has it, without what is not known."""
-    listed = {"data": run.data, "models": run.models}
+    listed: dict[str, list[Any]] = {"data": [*run.data], "models": [*run.models]}
     rows = {
         name: [{f.name: v for f in fields(each) if (v := getattr(each, f.name)) not in (None, "")} for each in some]
         for name, some in listed.items()

@@ -83,7 +83,7 @@ def option_words(group: Any) -> list[str]:
     words: list[str] = []
     for each in fields(group):
         value = getattr(group, each.name)
-        default = each.default if each.default is not MISSING else each.default_factory()  # type: ignore[misc]
+        default = each.default if each.default is not MISSING else each.default_factory()  # type: ignore[operator]
         if not each.metadata.get("help") or value == default:
             continue
         flag = (each.metadata["flag"].split() or [f"--{each.name.replace('_', '-')}"])[0]
