@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -38,6 +39,15 @@ VERBS = ("said", "knew", "had told everybody", "wrote in a letter", "thought", "
 ENDS = ("was late", "had won", "slept", "could not come to the house", "was right", "sang", "went away with the others")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _small_samples() -> Iterator[None]:
+    """Smaller samples need fewer pairs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certified, "SAMPLE", 64)
+        patch.setattr(certified, "LATER_SAMPLE", 32)
+        yield
+
+
 @functools.cache
 def low_and_high() -> tuple[Lm, Lm]:
     lm = open_lm(zoo.folder("bert-uncased"))
@@ -49,8 +59,8 @@ def low_and_high() -> tuple[Lm, Lm]:
 @functools.cache
 def pairs() -> tuple[Pair, ...]:
     """More than twice the sample, from very short to longer ones."""
-    made = itertools.product(NOUNS, VERBS, ENDS, ("that", "why"))
-    texts = [f"The {noun} {verb} {word} {{}} {end}." for noun, verb, end, word in made]
+    made = itertools.product(NOUNS, VERBS, ENDS[::2])
+    texts = [f"The {noun} {verb} that {{}} {end}." for noun, verb, end in made]
     return tuple(Pair(f"made/{n}", text.format("he"), text.format("she")) for n, text in enumerate(texts))
 
 
@@ -125,7 +135,7 @@ def test_the_sample_covers_the_range_of_lengths(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_blocks_are_certified_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certified, "BLOCK", 400)
+    monkeypatch.setattr(certified, "BLOCK", len(pairs()) // 2)
     _, high, _, _, _ = three_ways()
     rows, made, _ = run(low_and_high(), pairs(), ("aul",))
     assert all(row.outcome == high[key].outcome for key, row in rows.items())

@@ -18,10 +18,12 @@ from report import fake
 from unmask.audit.result import load
 from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.app import Site
+from unmask.explorer.bundle import write_bundle
 from unmask.explorer.live import LiveModel, Query, parse_query
 from unmask.explorer.pairs import Runs
 from unmask.findings import Finding, Plot, Section, charts
 from unmask.findings.envelope import Result, build
+from unmask.measures import MEASURES
 from unmask.models import open_lm
 from unmask.prompts.annotations import read_annotations
 
@@ -109,7 +111,7 @@ def test_all_pairs_are_listed(page: Page, url: str) -> None:
     assert items(page) == named(*range(len(samples.PAIRS)))
     first = page.locator(ROWS).first
     expect(first.locator("b")).to_have_text(["she", "he"])
-    expect(first.locator(".difference")).to_have_text(["▲ +1.000", "▲ +1.000"])
+    expect(first.locator(".difference .value")).to_have_text(["▲ +1.000", "▲ +1.000"])
 
 
 def test_filters_narrow_the_table_and_are_kept_in_the_url(page: Page, url: str, browser: Browser) -> None:
@@ -140,7 +142,7 @@ def test_filters_narrow_the_table_and_are_kept_in_the_url(page: Page, url: str, 
 def test_a_measure_has_its_own_differences_and_unscored_pairs(page: Page, url: str) -> None:
     visit(page, url)
     page.select_option("#measure", "aul")
-    expect(page.locator(ROWS).nth(4).locator(".difference").first).to_have_text("▲ +0.300")
+    expect(page.locator(ROWS).nth(4).locator(".difference .value").first).to_have_text("▲ +0.300")
     page.select_option("#outcome", "unscored")
     assert items(page) == named(samples.UNSCORED)
     expect(page.locator(ROWS).locator("[title*='too long']").first).to_be_visible()
@@ -169,7 +171,8 @@ def test_everything_works_by_keyboard(page: Page, url: str) -> None:
     assert page.input_value("#search") == "people"
     assert items(page) == named(3)
     page.fill("#search", "")
-    page.locator(".grid").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".grid")).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
@@ -187,6 +190,81 @@ def test_everything_works_by_keyboard(page: Page, url: str) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_keys_work_on_arrival_and_after_a_search(page: Page, url: str) -> None:
+    visit(page, url)
+    expect(page.locator(".grid")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".grid")).to_have_attribute("aria-activedescendant", "row-1")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".grid")).to_have_attribute("aria-activedescendant", "row-2")
+    page.keyboard.press("/")
+    page.keyboard.type("people")
+    page.keyboard.press("Escape")
+    expect(page.locator(".grid")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text(samples.item(3))
+
+
+def test_an_empty_table_says_why_and_what_to_do(page: Page, url: str) -> None:
+    visit(page, url, "#/pairs?measure=pll&q=zebra&least=2")
+    expect(page.locator(".grid .empty")).to_contain_text("No pair has the words “zebra”, |Δ| of at least 2 by pll.")
+    page.get_by_role("button", name="Show all pairs").click()
+    expect(page.locator(".count")).to_have_text(f"{len(samples.PAIRS)} pairs of {len(samples.PAIRS)}")
+    expect(page.locator(".grid .empty")).to_have_count(0)
+
+
+def test_measures_say_what_they_mean(page: Page, url: str) -> None:
+    visit(page, url)
+    means = f"{MEASURES['pll'].title}: {MEASURES['pll'].reads}"
+    expect(page.locator(".about")).to_have_text(f"pll – {means}")
+    expect(page.locator("label:has(#measure)")).to_have_attribute("title", means)
+    visit(page, url, "#/runs")
+    expect(page.locator("abbr.measure").first).to_have_attribute("title", means)
+
+
+SHOWN = """row => Array.from(row.querySelectorAll(".texts b"), word => {
+  const [box, cell] = [word, word.closest(".texts")].map(node => node.getBoundingClientRect());
+  return box.left >= cell.left && box.right <= cell.right + 1 && word.scrollWidth <= word.clientWidth + 1;
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("number", [1, 4, 7])
+def test_the_changed_words_are_seen_whatever_the_number_of_runs(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, width: int
+) -> None:
+    start, end = "At the end of a long and busy day in the hospital", "put on a warm coat and walked slowly home alone"
+    pair = ("work", f"{start}, the woman from Utrecht {end}.", f"{start}, the man from Groningen {end}.")
+    start, end = "في نهاية يوم طويل جدا في المستشفى الكبير قابل", "المدير الجديد ثم عاد وحده إلى البيت ببطء"
+    rtl = ("work", f"{start} الطبيب {end}.", f"{start} المهندس {end}.")
+    monkeypatch.setattr(samples, "PAIRS", (pair, rtl, *samples.PAIRS[2:]))
+    runs = [load(samples.run(tmp_path / str(each), f"model-{each}")) for each in range(number)]
+    page.set_viewport_size({"width": width, "height": 800})
+    with samples.served(Site(Runs(tuple(runs)), samples.TOKEN)) as address:
+        visit(page, address)
+        first = page.locator(ROWS).first
+        expect(first.locator("b")).to_have_text(["woman", "Utrecht", "man", "Groningen"])
+        assert first.evaluate(SHOWN) == [True] * 4
+        expect(page.locator("#row-1 b")).to_have_text(["الطبيب", "المهندس"])
+        assert page.locator("#row-1").evaluate(SHOWN) == [True] * 2
+        expect(first.locator(".difference")).to_have_count(number)
+
+
+def test_the_first_comparison_is_one_that_works(page: Page, folder: Path, tmp_path: Path) -> None:
+    alone = load(samples.templates(tmp_path / "alone"))
+    runs = Runs((alone, load(samples.run(tmp_path / "a", "a")), load(samples.run(tmp_path / "b", "b", samples.SECOND))))
+    with samples.served(Site(runs, samples.TOKEN)) as address:
+        visit(page, address, "#/compare")
+        assert (page.input_value("#first"), page.input_value("#second")) == ("1", "2")
+        expect(page.locator(".lead")).to_contain_text("The runs disagree on")
+        page.select_option("#first", "0")
+        expect(page.locator(".empty")).to_contain_text("scored no pair by the same measure")
+        page.get_by_role("link", name="a and b").click()
+        expect(page.locator(".lead")).to_contain_text("The runs disagree on")
+        expect(page.locator("[aria-busy]")).to_have_count(0)
 
 
 def test_large_table_renders_few_rows(page: Page, large: str) -> None:
@@ -368,6 +446,101 @@ def test_annotations_by_keyboard_are_saved(page: Page, url: str, folder: Path) -
     ]
     visit(page, url, "#/judge?judge=anna")
     expect(page.locator(".judging")).to_have_attribute("aria-label", "prompts/0004")
+
+
+# --------------------------------------------------------------------------------------- files and copies
+
+PAIRS = "more;less;category\nHe ran home.;She ran home.;gender\nHe sat.;She sat.;gender\n"
+DROP = """([name, text]) => {
+  const carried = new DataTransfer();
+  carried.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"])
+    document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: carried, bubbles: true, cancelable: true }));
+}"""
+
+
+@pytest.fixture
+def accepting(folder: Path, tmp_path: Path) -> Iterator[str]:
+    """A page with one run that accepts files."""
+    live = LiveModel.start("tiny-bert", lambda: open_lm(zoo.folder("bert-uncased")))
+    runs = Runs((load(samples.run(tmp_path / "one", "tiny")),))
+    with samples.served(Site(runs, samples.TOKEN, live, new_folder=lambda name: tmp_path / "new" / name)) as address:
+        yield address
+
+
+def test_a_file_that_is_dropped_is_audited(page: Page, accepting: str, tmp_path: Path) -> None:
+    visit(page, accepting)
+    page.evaluate(DROP, ["../My pairs.csv", PAIRS])
+    expect(page.locator("#upload-said")).to_contain_text("2 items audited, kept in my-pairs", timeout=60_000)
+    result = load(tmp_path / "new" / "my-pairs")
+    assert {row["text_more"] for row in result.items.to_pylist()} == {"He ran home.", "He sat."}
+    page.click("#upload-open")
+    expect(page.locator(".count")).to_contain_text("2 pairs of")
+    expect(page.locator(ROWS).first.locator("b")).to_have_text(["He", "She"])
+    visit(page, accepting, "#/runs")
+    expect(page.locator("main h2")).to_have_count(2)
+
+
+def test_a_bad_file_is_refused_with_the_words_of_the_command_line(browser: Browser, accepting: str) -> None:
+    page = browser.new_page()  # its console tells of the refusals
+    visit(page, accepting, "#/live?kind=file")
+    for name, content, reason in (
+        ("own.csv", "a,b\n1,2\n", "own.csv, line 2: no column 'more'"),
+        ("own.txt", "x", "own.txt"),
+        ("own.csv", "more,less\nHe ran.,\n", "own.csv, line 2"),
+        ("big.csv", "x" * (2**20 + 1), "at most 1,048,576 here: run unmask audit MODEL --data big.csv"),
+    ):
+        page.set_input_files("#upload", {"name": name, "mimeType": "text/csv", "buffer": content.encode()})
+        expect(page.get_by_role("alert")).to_contain_text(reason)
+        assert "/tmp" not in page.get_by_role("alert").inner_text()
+        visit(page, accepting, "#/live?kind=file")
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def copy(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A static copy of two runs and a result of another command, as a URL of a file."""
+    there = tmp_path_factory.mktemp("copies")
+    samples.run(there / "one", "tiny")
+    samples.run(there / "two", "other", samples.SECOND, ok=False)
+    other = Result(build("task", title="Toy of a model"))
+    runs = Runs((load(there / "one"), load(there / "two")))
+    live = LiveModel.start("tiny-bert", lambda: open_lm(zoo.folder("bert-uncased")))
+    return write_bundle(Site(runs, samples.TOKEN, live, others=(other,)), there / "copy").as_uri()
+
+
+def test_a_copy_works_from_a_file_without_a_server(browser: Browser, copy: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_offline(True)
+    page, wrong, asked = context.new_page(), list[str](), list[str]()
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, copy)
+    assert items(page) == named(*range(len(samples.PAIRS)))
+    assert page.locator("#views a").all_inner_texts() == ["Runs", "Pairs", "Side by side"]
+    expect(page.locator(".brand")).to_contain_text("a copy by unmask")
+    page.select_option("#outcome", "flips")
+    assert items(page) == named(1, 3, 5, 7)
+    page.locator(ROWS).last.locator(".texts").click()
+    expect(page.locator("h1")).to_have_text(samples.item(7))
+    expect(page.locator("table.matrix tfoot td").first).to_have_text("+4.000")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("h1")).to_have_text(samples.item(5))
+    page.goto(copy + "#/compare?measure=pll")
+    expect(page.locator(".lead")).to_contain_text("4 of 11 pairs")
+    expect(page.locator("main table").last.locator("tbody tr").first).to_contain_text("bias-score")
+    page.goto(copy + "#/pairs?q=window.attacked")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    expect(page.locator(ROWS)).to_contain_text(samples.SCRIPT)
+    assert page.evaluate("window.attacked") is None
+    page.goto(copy + "#/runs")
+    page.get_by_role("link", name="Toy of a model").click()
+    expect(page.locator("h1")).to_have_text("Toy of a model")
+    assert wrong == []
+    assert {urlsplit(one).scheme for one in asked} <= {"file", "data"}
+    context.close()
 
 
 # ------------------------------------------------------------------------------- attacks, export, looks

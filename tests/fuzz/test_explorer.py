@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import base64
 import json
 import logging
 import os
@@ -23,6 +24,7 @@ from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 import zoo
 from explorer import samples
 from unmask.audit.result import load
+from unmask.core.boundary import parse_json, validate
 from unmask.core.errors import DataError
 from unmask.explorer import connections
 from unmask.explorer.annotation import AnnotationDesk
@@ -30,6 +32,7 @@ from unmask.explorer.app import Site, create_app
 from unmask.explorer.live import LiveModel, Query, parse_query
 from unmask.explorer.pairs import Runs
 from unmask.explorer.security import HEADERS
+from unmask.explorer.upload import Upload, read_upload
 from unmask.models import open_lm
 
 CONTINUE = b"HTTP/1.1 100 \r\n\r\n"
@@ -136,7 +139,20 @@ async def _ask(path: str, body: bytes) -> dict[str, Any]:
     return answer
 
 
+def uploads() -> list[Files]:
+    """A dropped file of pairs, and one of templates, as the page sends them."""
+    contents = {"own.csv": b"more,less\nHe ran.,She ran.\n", "own.yaml": b"templates: ['{Subject} ran.']\n"}
+    bodies = [{"name": name, "content": base64.b64encode(content).decode()} for name, content in contents.items()]
+    return [{"upload.json": json.dumps(body).encode()} for body in bodies]
+
+
+def read_body(folder: Path) -> None:
+    """Read the body of a request that brings a file."""
+    read_upload(validate(Upload, parse_json((folder / "upload.json").read_bytes(), "the request"), "the request"))
+
+
 BOUNDARIES = [
+    Boundary("explorer, dropped files", uploads, read_body),
     Boundary("explorer, raw requests", requests, send, share=2),
     Boundary("explorer, JSON bodies", bodies, post, share=2),
 ]

@@ -345,7 +345,7 @@ def test_fine_tuning_on_inference(tmp_path: Path) -> None:
     assert (fn.female.value, fn.male.value) == pytest.approx(tuple(wanted))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_killed_search_resumes_to_the_same_result(tmp_path: Path) -> None:
     train = biographies(tmp_path / "bios.jsonl", planted=True, n=160)
     words = [sys.executable, str(Path(__file__).parent / "killed_run.py"), str(untrained_model()), str(train)]

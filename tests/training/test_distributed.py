@@ -42,7 +42,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_two_processes_end_with_the_same_weights(outputs: Path) -> None:
     first, second = (json.loads((outputs / f"process-{rank}.json").read_text()) for rank in (0, 1))
     assert first == second
@@ -50,7 +50,7 @@ def test_two_processes_end_with_the_same_weights(outputs: Path) -> None:
     assert first["parts"]["parts"] > 1
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_two_processes_of_batch_one_equal_one_process_of_batch_two(outputs: Path, tmp_path: Path) -> None:
     line = Line()
     trained = train(
@@ -61,7 +61,7 @@ def test_two_processes_of_batch_one_equal_one_process_of_batch_two(outputs: Path
     assert result["a"] == pytest.approx(line.a.item(), abs=1e-6)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "model"), [("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")])
 def test_the_main_process_writes_the_checkpoint(outputs: Path, method: str, model: str) -> None:
     record = json.loads((outputs / method / "result.json").read_text())["details"]
@@ -75,7 +75,7 @@ def test_the_main_process_writes_the_checkpoint(outputs: Path, method: str, mode
     assert all(torch.isfinite(tensor).all() for tensor in weights.values())
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_task_in_two_processes(tmp_path: Path) -> None:
     from tasks.test_finetune import biographies, untrained_model
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
 from unmask.audit.checks import Evidence, checks
+from unmask.audit.command import COMMAND, audit_words, command_line
 from unmask.audit.parquet import Tables, group_columns
 from unmask.audit.plan import Data, engine_for, load_datasets, measures_for
 from unmask.audit.result import AuditResult
@@ -115,6 +116,8 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups, digest)
     scored = _score(models, plan, tables, run, independent=independent)
     details |= {"precision": [asdict(each) for each in scored.certificates], DIGEST: digest}
+    words = audit_words(opening, run, precision, independent=independent)
+    details[COMMAND] = command_line(model, None if data is DEFAULT_DATA else data, named, words)
     meta = build("audit", title=lm.facts.id, **facts, estimates=scored.estimates, checks=scored.checks, details=details)
     assert folder.path is not None
     return AuditResult(folder.finish(meta).meta, folder.path)

@@ -18,7 +18,7 @@ from typing import Any
 
 import typer
 
-from unmask.cli.console import repeat_options
+from unmask.cli.console import invoked, repeat_options
 from unmask.core import signals
 from unmask.core.boundary import has_surrogates
 from unmask.core.errors import MAX_FOUND, MAX_MESSAGE, DataError, UnmaskError, one_line, quote, shorten
@@ -27,9 +27,10 @@ from unmask.training.distributed import is_main_process, world_size
 
 COMMANDS = (  # each is the function of its name in the module of its name, or the `app` there
     *("audit", "plan", "compare", "diagnose", "explain", "explore", "gate", "report", "list", "mitigate", "task"),
-    *("prompts", "annotate", "vectors", "corpus", "data", "store", "study"),
+    *("prompts", "annotate", "vectors", "corpus", "data", "store", "study", "run"),
 )
 FORMER = {"judge": "annotate"}  # earlier names of commands
+PASSING = {"allow_extra_args": True, "ignore_unknown_options": True}  # settings of a command that runs another
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
 BAD_INPUT, DEFECT, CLOSED_PIPE = 2, 70, 141  # exit codes
 NO_MEMORY = "can't allocate memory"  # in what torch raises
@@ -53,7 +54,8 @@ def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
             app.add_typer(module.app, name=name)
         else:
             function = module.listing if name == "list" else getattr(module, FORMER.get(name, name))
-            app.command(name, hidden=name in FORMER)(function)
+            settings = PASSING if name == "run" else None
+            app.command(name, hidden=name in FORMER, context_settings=settings)(function)
     return app
 
 
@@ -81,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit; whatever goes wrong is one line on stderr, and an exit code."""
     warnings.showwarning = _print_warning
     try:
-        code = _run([*(sys.argv[1:] if argv is None else argv)])
+        code = run_command([*(sys.argv[1:] if argv is None else argv)])
     except BaseException as error:
         if signals.is_interrupted() or isinstance(error, KeyboardInterrupt | typer.Abort):
             signals.end()
@@ -91,14 +93,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     raise SystemExit(code)
 
 
-def _run(words: list[str]) -> int:
+def run_command(words: list[str]) -> int:
     """Run a command and return its exit code."""
     if unreadable := [word for word in words if has_surrogates(word)]:
         raise DataError(f"{quote(unreadable[0])} is not UTF-8: give names in UTF-8, or rename the file")
     named = words[0] in (*COMMANDS, *FORMER) if words else False
     command = typer.main.get_command(make_app(words[:1] if named else COMMANDS))
+    given = repeat_options(words)
+    invoked.set(tuple(given))
     try:
-        with command.make_context("unmask", repeat_options(words)) as context:
+        with command.make_context("unmask", given) as context:
             command.invoke(context)
         sys.stdout.flush()  # a full disk or a closed pipe is noticed here
     except typer.Exit as ended:

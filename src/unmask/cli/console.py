@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 
 RUNS = Path("unmask-runs")
+invoked: ContextVar[tuple[str, ...]] = ContextVar("invoked", default=())  # the words of the running command
 
 
 def repeat_options(argv: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import RUNS
+from unmask.cli.console import RUNS, new_folder
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.core.signals import keep
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @options.with_groups
-def explore(
+def explore(  # noqa: PLR0913 - the parts of the command
     runs: Annotated[
         list[Path] | None,
         typer.Argument(help="Result folders, or a folder of answers to annotate.", show_default=f"those in {RUNS}"),
@@ -33,11 +33,18 @@ def explore(
     port: Annotated[
         int | None, typer.Option(help="Port on this machine; 0 for any.", show_default="8632, else any")
     ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="Write a static copy of the page to this folder instead of serving it.", show_default="none"),
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the URL.")] = False,
     *,
     opening: Annotated[Opening, options.Without("kind", "dtype", "tf32")],
 ) -> None:
-    """Serve a local page: pairs, tokens, models side by side, a live input box, annotation."""
+    """Serve a local page: pairs, tokens, models side by side, a live input box, annotation.
+
+    A static copy (--bundle) opens from a file, without a server: to send, or to keep.
+    """
     require_extra()
     from secrets import token_urlsafe
 
@@ -52,11 +59,16 @@ def explore(
 
     token = token_urlsafe(24)
     site = open_folders(runs, token) if runs else open_folders(find_folders(RUNS), token, skip=_say_skipped)
+    if bundle is not None:
+        from unmask.explorer.bundle import write_bundle
+
+        say(f"copy in {write_bundle(site, bundle, progress=say)}: open it in a browser")
+        return
     count = len(site.runs.results) + len(site.others)
     socket = open_socket(port)
     url = page_url(socket, token)
     if not no_live:
-        site = replace(site, live=LiveModel.start(model or BUILT_IN, load_model))
+        site = replace(site, live=LiveModel.start(model or BUILT_IN, load_model), new_folder=new_folder)
     listed = f"{count} {'run' if count == 1 else 'runs'}" if count else f"no runs named, none in {RUNS}"
     screen = console()
     screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")

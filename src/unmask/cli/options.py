@@ -38,6 +38,7 @@ class Output:
     report: bool = option(True, "Do not write report.html.", flag="--no-report")
     as_json: bool = option(False, "Print the result object instead of tables.", flag="--json")
     quiet: bool = option(False, "No progress output.")
+    save_config: Path | None = option(None, "Also write a run file, which `unmask run` repeats.", shown="none")
 
     def say(self, line: str) -> None:
         """Print a line to stderr, unless quiet."""
@@ -45,13 +46,19 @@ class Output:
             terminal.say(line)
 
     def finish(self, result: Result, show: Callable[[Any], None] | None = None) -> None:
-        """Print the result (`show` if it has its own form), write its page, and say where it is."""
+        """Print the result (`show` if it has its own form), write its page and run file, and say where it is."""
+        from unmask.cli import run_file
+
         if self.as_json:
             terminal.print_json(result.meta)
         elif show is not None:
             show(result)
         else:
             terminal.show_sections(result.findings)
+        if difference := run_file.describe_difference(result):
+            terminal.say(f"unmask: {difference}")
+        if self.save_config is not None:
+            self.say(f"run file in {run_file.save_run(self.save_config, result)}")
         if result.folder is None:
             return
         from unmask.findings.envelope import PAGE

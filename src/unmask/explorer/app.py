@@ -23,25 +23,30 @@ from unmask.core.errors import DataError, ResultError, UnmaskError, quote
 from unmask.core.files import plain
 from unmask.explorer import live
 from unmask.explorer.annotation import AnnotationDesk, NewVerdict
-from unmask.explorer.pairs import Runs, compare_runs, run_summaries, token_breakdown
+from unmask.explorer.pairs import Runs, compare_runs, measure_notes, run_summaries, token_breakdown
 from unmask.explorer.security import POLICY, RequestGuard
+from unmask.explorer.upload import MAX_UPLOAD, Upload, audit_upload, read_upload
 from unmask.findings import html
 from unmask.findings.envelope import Result
 
 STATIC = Path(str(resources.files("unmask.explorer") / "static"))
 STYLESHEET = Path(str(resources.files("unmask.findings") / "templates" / "page.css"))
-PROTECTED = ("/api/live", "/api/judge")
+PROTECTED = ("/api/live", "/api/judge", "/api/audit")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Site:
-    """What the page serves: runs to browse, other results, a live model, answers to annotate."""
+    """What the page serves: runs to browse, other results, a live model, answers to annotate.
+
+    Runs are added when a file is audited; the numbers of earlier runs and pairs stay.
+    """
 
     runs: Runs
     token: str
     live: live.LiveModel | None = None
     desk: AnnotationDesk | None = None
     others: tuple[Result, ...] = ()  # results of other commands: their pages
+    new_folder: Callable[[str], Path] | None = None  # for the result of a file that is dropped on the page
 
 
 def create_app(site: Site) -> RequestGuard:
@@ -54,6 +59,7 @@ def create_app(site: Site) -> RequestGuard:
         ("pair/{row}", _pair, "GET"),
         ("compare/{first}/{second}", _compare, "GET"),
         ("live/{kind}", _live, "POST"),
+        ("audit", _audit, "POST"),
         ("judge", _annotations, "GET"),
         ("judge", _annotate, "POST"),
     )
@@ -68,7 +74,7 @@ def create_app(site: Site) -> RequestGuard:
         exception_handlers={UnmaskError: _error_response},
         lifespan=partial(_lifespan, site),
     )
-    return RequestGuard(app, site.token, PROTECTED)
+    return RequestGuard(app, site.token, PROTECTED, {"/api/audit": MAX_UPLOAD})
 
 
 T = TypeVar("T")
@@ -109,11 +115,18 @@ async def _error_response(_: Request, error: Exception) -> Response:
 
 
 async def _overview(site: Site, _: Request) -> dict[str, Any]:
+    return await run_in_threadpool(overview, site)
+
+
+def overview(site: Site) -> dict[str, Any]:
+    """What the page shows first: the runs, the other results, and what else it can do."""
     return {
-        "runs": await run_in_threadpool(run_summaries, site.runs),
+        "runs": run_summaries(site.runs),
         "others": [{"title": other.meta["title"] or other.kind, "kind": other.kind} for other in site.others],
         "live": None if site.live is None else site.live.name,
         "judging": None if site.desk is None else site.desk.model,
+        "uploads": site.live is not None and site.new_folder is not None,
+        "measures": measure_notes(site.runs),
     }
 
 
@@ -123,10 +136,10 @@ async def _pairs(site: Site, _: Request) -> dict[str, Any]:
 
 async def _pair(site: Site, request: Request) -> dict[str, Any]:
     row = _index(request, "row", "pair", len(site.runs.pairs))
-    return await run_in_threadpool(_pair_details, site.runs, row)
+    return await run_in_threadpool(pair_details, site.runs, row)
 
 
-def _pair_details(runs: Runs, row: int) -> dict[str, Any]:
+def pair_details(runs: Runs, row: int) -> dict[str, Any]:
     """One pair in every run that has it with the same texts."""
     data, item, more, less = runs.pairs[row]
     have = [(number, run) for number, run in enumerate(runs.results) if row in runs.rows_by_run[number]]
@@ -152,6 +165,16 @@ async def _live(site: Site, request: Request) -> dict[str, Any]:
         return cast(dict[str, Any], plain(answer))
     except UnmaskError as error:  # unfinished input is no failure: the page shows what is missing
         return {"error": str(error)}
+
+
+async def _audit(site: Site, request: Request) -> dict[str, Any]:
+    if site.live is None or site.new_folder is None:
+        raise ResultError("no live model: start `unmask explore` without --no-live")
+    make, body = site.new_folder, await _body(request, Upload)
+    data = await run_in_threadpool(read_upload, body)
+    result = await asyncio.wrap_future(site.live.submit(lambda lm: audit_upload(lm, data, make)))
+    site.runs = Runs((*site.runs.results, result))
+    return {"run": len(site.runs.results) - 1, "folder": result.folder.name, "n": len(data.items)}
 
 
 async def _annotations(site: Site, request: Request) -> dict[str, Any]:

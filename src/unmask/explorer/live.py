@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from unmask.core.errors import DataError, ModelError, UnmaskError
 from unmask.core.types import Measure, Pair
@@ -25,6 +25,7 @@ MAX_TEXT, MAX_WORDS, FILLERS = 2000, 50, 12  # characters of a text, words of a 
 GAP = re.compile(r"_{2,}|\[MASK\]|<mask>")  # other ways to write the slot of a prompt
 ITEM = "live/0000"
 KINDS = ("pair", "template", "prompt")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ class LiveModel:
         worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="unmask-live")
         return cls(name, worker, worker.submit(open_model))
 
-    def submit(self, query: Callable[[Lm], dict[str, Any]]) -> Future[dict[str, Any]]:
-        """Queue a query for the model."""
+    def submit(self, query: Callable[[Lm], T]) -> Future[T]:
+        """Queue a query for the model; errors of libraries become a ModelError."""
         return self.worker.submit(self._answer, query)
 
-    def _answer(self, query: Callable[[Lm], dict[str, Any]]) -> dict[str, Any]:
+    def _answer(self, query: Callable[[Lm], T]) -> T:
         try:
             return query(self.lm.result())
         except UnmaskError:

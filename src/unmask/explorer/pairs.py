@@ -15,7 +15,9 @@ from unmask.audit.compare import compare
 from unmask.audit.interpretation import digits_of, reading, slot_sides
 from unmask.audit.result import AuditResult, load
 from unmask.core.files import plain
+from unmask.core.types import Measure
 from unmask.findings.tables import SIDES
+from unmask.measures import MEASURES
 from unmask.report.pairs import glyphs
 from unmask.report.selection import model_names
 
@@ -103,6 +105,21 @@ def run_summaries(runs: Runs) -> list[dict[str, Any]]:
         summary = {"name": name, "model": model, "data": data, "headlines": heads}
         summaries.append({**summary, "checks": [plain(check) for check in result.checks]})
     return summaries
+
+
+def measure_notes(runs: Runs) -> dict[str, dict[str, Any]]:
+    """What every measure of the runs and of this package means, and whether a pair's score has a direction."""
+    recorded = [each for result in runs.results for each in result.meta["details"].get("measures", ())]
+    noted: dict[str, dict[str, Any]] = {}
+    for facts in (*recorded, *(_facts_of(measure) for measure in MEASURES.values())):
+        note = {"title": facts.get("title", ""), "reads": facts.get("reads", "")}
+        noted.setdefault(str(facts["name"]), note | {"directed": facts.get("summary") != "magnitude"})
+    return noted
+
+
+def _facts_of(measure: Measure) -> dict[str, Any]:
+    """The facts about a measure that results record, too."""
+    return {name: getattr(measure, name) for name in ("name", "title", "reads", "summary")}
 
 
 def _part(facts: Mapping[str, Any], *names: str) -> dict[str, Any]:

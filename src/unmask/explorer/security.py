@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import traceback
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -43,8 +44,10 @@ class RequestGuard:
     An error that nobody expected becomes one line in the terminal and a response like the others.
     """
 
-    def __init__(self, app: ASGIApp, token: str, protected: tuple[str, ...]) -> None:
-        self.app, self.token, self.protected = app, token, protected
+    def __init__(
+        self, app: ASGIApp, token: str, protected: tuple[str, ...], sizes: Mapping[str, int] | None = None
+    ) -> None:
+        self.app, self.token, self.protected, self.sizes = app, token, protected, sizes or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through or refuse it."""
@@ -72,7 +75,7 @@ class RequestGuard:
         return (
             check_target(headers, path, method)
             or check_origin(headers, path, (scope.get("server") or ("", None))[1])
-            or check_body(headers, method)
+            or check_body(headers, method, self.sizes.get(path, MAX_BODY))
             or (check_token(headers, self.token) if method == "POST" or path.startswith(self.protected) else None)
         )
 
@@ -115,7 +118,7 @@ def check_origin(headers: Headers, path: str, port: int | None) -> Refusal | Non
     return None
 
 
-def check_body(headers: Headers, method: str) -> Refusal | None:
+def check_body(headers: Headers, method: str, most: int = MAX_BODY) -> Refusal | None:
     """Refuse a body that is not JSON, whose size is not stated, or that is too large; only POST has one.
 
     The server reads no more than the stated size.
@@ -127,8 +130,8 @@ def check_body(headers: Headers, method: str) -> Refusal | None:
         return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "refused: expected application/json"
     if not stated or not size.isascii() or not size.isdigit():
         return HTTPStatus.LENGTH_REQUIRED, "refused: expected a content-length"
-    if len(size) > 9 or int(size) > MAX_BODY:
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"refused: {shorten(size, 12)} bytes, at most {MAX_BODY:,}"
+    if len(size) > 9 or int(size) > most:
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"refused: {shorten(size, 12)} bytes, at most {most:,}"
     return None
 
 

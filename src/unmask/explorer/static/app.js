@@ -7,12 +7,13 @@ import { here } from "./links.js";
 import { liveView } from "./live.js";
 import { overviewView } from "./overview.js";
 import { pairKey, pairView } from "./pair.js";
-import { pairsView } from "./pairs.js";
+import { enterTable, pairsKey, pairsView } from "./pairs.js";
 import { fill, store } from "./store.js";
+import { acceptFiles } from "./upload.js";
 
 const VIEWS = {
   runs: { title: "Runs", there: () => true, open: () => overviewView() },
-  pairs: { title: "Pairs", there: () => store.runs.length, open: ({ settings }) => pairsView(settings) },
+  pairs: { title: "Pairs", there: () => store.runs.length, open: ({ settings }) => pairsView(settings), key: pairsKey },
   pair: { within: "pairs", there: () => store.runs.length, open: ({ rest, settings }) => pairView(rest, settings), key: pairKey },
   compare: { title: "Side by side", there: () => store.runs.length > 1, open: ({ settings }) => compareView(settings) },
   live: { title: "Live", there: () => store.live, open: ({ settings }) => liveView(settings) },
@@ -48,7 +49,11 @@ const typing = (target) => target.closest?.("input:not([type=checkbox]), select,
 function key(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.getElementById("keys").open) return;
   if (typing(event.target)) {
-    if (event.key === "Escape") { event.preventDefault(); event.target.blur(); }
+    if (event.key === "Escape") {
+      event.preventDefault();
+      event.target.blur();
+      if (current().view === "pairs") enterTable();
+    }
     return;
   }
   const { view } = current();
@@ -71,6 +76,8 @@ async function begin() {
     show(el("h1", {}, "unmask explorer"), trouble(error));
     return;
   }
+  if (store.copy) document.querySelector(".brand").append(el("span", { class: "copy" }, ` · a copy by unmask ${store.copy}`));
+  if (store.uploads) acceptFiles();
   await route(false);
   document.body.dataset.ready = "true";
 }

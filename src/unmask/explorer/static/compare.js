@@ -3,27 +3,27 @@
 import { get } from "./api.js";
 import { choice, count, el, number, show, signed, simpleTable, SIGN, trouble } from "./dom.js";
 import { address, go, note } from "./links.js";
-import { column, outcome, store } from "./store.js";
+import { column, isDirected, meaning, named, outcome, shared, store } from "./store.js";
 import { scatter } from "./scatter.js";
 
 /** Show the comparison that the settings name. */
 export async function compareView(settings) {
-  const { runs, pairs } = store;
+  const { runs } = store;
   if (runs.length < 2) { show(el("h1", {}, "Models side by side"), el("p", {}, "Name two result folders: ", el("code", {}, "unmask explore RUN RUN"), ".")); return; }
+  const usual = comparable().sort(([a, b], [c, d]) => shared(c, d).length - shared(a, b).length)[0] || [0, 1];
   const at = (name, other) => { const found = Number(settings.get(name) ?? other); return found in runs ? found : other; };
-  const shared = (a, b) => pairs.measures.filter((one) => column(a, one) && column(b, one));
-  const wanted = { a: at("a", 0), b: at("b", 1) };
+  const wanted = { a: at("a", usual[0]), b: at("b", usual[1]) };
   const measures = shared(wanted.a, wanted.b);
-  wanted.measure = measures.includes(settings.get("measure")) ? settings.get("measure") : measures[0];
+  wanted.measure = measures.includes(settings.get("measure")) ? settings.get("measure") : measures.find(isDirected) ?? measures[0];
   const change = (changes) => go("compare", { ...wanted, ...changes });
   const names = runs.map((one, number) => [String(number), one.name]);
   const bar = el("div", { class: "toolbar" },
     choice("First run", names, String(wanted.a), (a) => change({ a }), { id: "first" }),
     choice("Second run", names, String(wanted.b), (b) => change({ b }), { id: "second" }),
-    measures.length ? choice("Measure", measures.map((one) => [one, one]), wanted.measure, (measure) => change({ measure }), { id: "measure" }) : null);
+    measures.length ? choice("Measure", measures.map((one) => [one, one]), wanted.measure, (measure) => change({ measure }), { id: "measure", help: meaning(wanted.measure) }) : null);
   const changes = el("div", { "aria-busy": "true" }, el("p", { class: "soft" }, "Computing intervals …"));
   show(el("h1", {}, "Models side by side"), bar,
-    measures.length ? [flipped(wanted), changes] : trouble(new Error("These runs share no measure.")));
+    measures.length ? [flipped(wanted), changes] : nothingShared(wanted));
   note("compare", wanted);
   if (!measures.length) return;
   try {
@@ -34,12 +34,30 @@ export async function compareView(settings) {
   changes.removeAttribute("aria-busy");
 }
 
+/** All two runs that have a measure on a pair in common, in order. */
+function comparable() {
+  const numbers = [...store.runs.keys()];
+  return numbers.flatMap((a) => numbers.filter((b) => b > a && shared(a, b).length).map((b) => [a, b]));
+}
+
+/** What to do where two runs cannot be compared. */
+function nothingShared(wanted) {
+  const { runs } = store;
+  const same = wanted.a === wanted.b;
+  const others = comparable();
+  return el("div", { class: "empty" },
+    el("p", {}, same ? "This is one run twice: choose another as the second." : `${runs[wanted.a].name} and ${runs[wanted.b].name} scored no pair by the same measure, so there is nothing to compare.`),
+    others.length ? [el("p", {}, "These can be compared:"), el("ul", {}, others.slice(0, 10).map(([a, b]) =>
+      el("li", {}, el("a", { href: address("compare", { a, b }) }, `${runs[a].name} and ${runs[b].name}`))))]
+      : el("p", {}, "Audit both models on the same data with the same measures: ", el("code", {}, "unmask audit MODEL --data DATA --measure cps"), "."));
+}
+
 function table(found, wanted) {
   const { runs } = store;
   const columns = [{ title: "measure" }, { title: "data", name: true }, { title: "statistic", name: true }, { title: runs[wanted.a].name, number: true },
     { title: runs[wanted.b].name, number: true }, { title: "change", number: true }, { title: "95% interval", number: true }, { title: "p (Holm)", number: true },
     { title: "n", number: true }, { title: "flips", number: true }];
-  const rows = found.map((one) => [one.measure, one.data, one.statistic, number(one.a_value, one.digits), number(one.b_value, one.digits), signed(one.change, one.digits),
+  const rows = found.map((one) => [named(one.measure), one.data, one.statistic, number(one.a_value, one.digits), number(one.b_value, one.digits), signed(one.change, one.digits),
     one.low === null ? "none" : `${signed(one.low, one.digits)} to ${signed(one.high, one.digits)}`,
     one.p_holm === null ? "–" : one.p_holm < 0.001 ? "< 0.001" : number(one.p_holm, 3), one.n.toLocaleString("en"), one.flips.toLocaleString("en")]);
   return el("div", {}, el("h2", {}, "Change of every score"),

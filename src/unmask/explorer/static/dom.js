@@ -25,10 +25,10 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /** A select box with its label. */
-export function choice(label, options, value, change, extra = {}) {
+export function choice(label, options, value, change, { help, ...extra } = {}) {
   const list = el("select", { ...extra, on: { change: (event) => change(event.target.value) } },
     options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)));
-  return el("label", { class: "field" }, el("span", {}, label), list);
+  return el("label", { class: "field", title: help }, el("span", {}, label), list);
 }
 
 /** A table with a caption, headed columns and rows with row headers. */

@@ -1,17 +1,17 @@
 // Filter and sort the pairs: settings in, table rows out.
 
-import { column, flips, group, outcome, store } from "./store.js";
+import { column, flips, group, isDirected, outcome, store } from "./store.js";
 
 export const NO_GROUP = "(none)";
 
 /** The table settings of the URL, with defaults. */
 export function read(settings) {
   const { pairs, runs } = store;
-  const run = Number(settings.get("run") || 0);
-  const measure = settings.get("measure");
+  const measure = pairs.measures.includes(settings.get("measure")) ? settings.get("measure") : usual();
+  const run = Number(settings.get("run") || runs.findIndex((_, at) => column(at, measure)));
   return {
     run: run in runs ? run : 0,
-    measure: pairs.measures.includes(measure) ? measure : pairs.measures[0],
+    measure,
     q: settings.get("q") || "",
     outcome: settings.get("outcome") || "",
     least: settings.get("least") || "",
@@ -22,11 +22,17 @@ export function read(settings) {
   };
 }
 
+/** The measure that most runs have, one with a direction if there is any. */
+function usual() {
+  const having = (name) => store.runs.filter((_, run) => column(run, name)).length + (isDirected(name) ? 0.5 : 0);
+  return [...store.pairs.measures].sort((a, b) => having(b) - having(a))[0];
+}
+
 /** The settings as URL parameters. */
 export function written(wanted) {
   const { groups, run, measure, ...rest } = wanted;
   const split = Object.fromEntries(Object.entries(groups).map(([name, value]) => [`g.${name}`, value]));
-  return { measure, run: run || "", ...rest, ...split };
+  return { measure, run: String(run), ...rest, ...split };
 }
 
 /** The rows that match the settings, sorted. */

@@ -3,9 +3,10 @@
 import { el } from "./dom.js";
 
 const SPARE = 6; // rows kept ready above and below
+const GAP = 0.8; // rem between columns, as in the style sheet
 
 export class Grid {
-  /** `columns`: {title, class, sort, cell(line)}; `act`: {open, select, sort}. */
+  /** `columns`: {title, class, least (rem), most, sort, cell(line)}; `act`: {open, select, sort}; `empty()`: what to show without lines. */
   constructor(label, columns, act) {
     this.columns = columns;
     this.act = act;
@@ -20,7 +21,9 @@ export class Grid {
       "aria-multiselectable": "true",
       on: { scroll: () => this.later(), keydown: (event) => this.key(event), click: (event) => this.click(event) },
     }, this.head, this.body);
-    this.node.style.setProperty("--columns", columns.map((one) => one.width).join(" "));
+    this.node.style.setProperty("--columns", columns.map((one) => `minmax(${one.least}rem, ${one.most})`).join(" "));
+    this.node.style.setProperty("--least", `${columns.reduce((sum, one) => sum + one.least + GAP, 1)}rem`);
+    this.node.style.setProperty("--scores", columns.filter((one) => one.class === "difference").length);
     new ResizeObserver(() => this.later()).observe(this.node);
   }
 
@@ -34,7 +37,8 @@ export class Grid {
     this.body.replaceChildren();
     this.drawn.clear();
     this.top = 0; // the first row drawn: rows keep their order in the page, for those who hear it
-    this.body.style.height = `${lines.length * this.height()}px`;
+    this.blank?.remove();
+    if (!lines.length) this.node.append(this.blank = el("div", { class: "empty" }, this.act.empty()));
     this.draw();
   }
 
@@ -60,6 +64,12 @@ export class Grid {
   /** Put the rows in sight into the page, take the others out. */
   draw() {
     const height = this.height();
+    if (height !== this.drawnHeight) { // another width of the screen
+      for (const row of this.drawn.values()) row.remove();
+      this.drawn.clear();
+      this.drawnHeight = height;
+    }
+    this.body.style.height = `${this.lines.length * height}px`;
     const first = Math.max(0, Math.floor(this.node.scrollTop / height) - SPARE);
     const last = Math.min(this.lines.length, Math.ceil((this.node.scrollTop + this.node.clientHeight) / height) + SPARE);
     for (const [at, row] of this.drawn) {
@@ -116,7 +126,7 @@ export class Grid {
   }
 
   key(event) {
-    if (event.target !== this.node || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("a, button, input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(this.node.clientHeight / this.height()) - 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in steps) this.move(this.active + steps[event.key]);

@@ -3,8 +3,9 @@
 import { post } from "./api.js";
 import { announce, choice, el, number, show, SIGN, signed, simpleTable, trouble, TYPED } from "./dom.js";
 import { note } from "./links.js";
-import { store } from "./store.js";
+import { isDirected, named, store } from "./store.js";
 import { key, matrices, MODES, NO_SUM, strips } from "./tokens.js";
+import { FILE, uploadForm } from "./upload.js";
 
 const PAUSE = 350; // milliseconds without a key press before a query is sent
 const KINDS = {
@@ -20,16 +21,19 @@ let serial = 0; // only the latest response is shown
 /** Show the live view with these settings. */
 export function liveView(settings) {
   if (!store.live) { show(el("h1", {}, "Live"), el("p", {}, "This explorer was started without a live model.")); return; }
+  const tabs = (kind) => el("div", { class: "tabs", role: "group", "aria-label": "Kind of query" },
+    [...Object.entries(KINDS), ...(store.uploads ? [["file", FILE]] : [])].map(([name, one]) =>
+      el("a", { class: "button", href: `#/live?kind=${name}`, "aria-current": name === kind ? "true" : null }, one.title)));
+  const title = el("h1", {}, "Ask ", el("span", { class: "model" }, store.live));
+  if (store.uploads && settings.get("kind") === "file") { show(title, tabs("file"), uploadForm()); return; }
   const kind = settings.get("kind") in KINDS ? settings.get("kind") : "pair";
   const { fields, help } = KINDS[kind];
   const values = Object.fromEntries(fields.map(([name, , example]) => [name, settings.get(name) ?? example]));
   const state = { kind, values, place: el("div", { id: "answer" }), said: el("p", { class: "soft", id: "said" }), wait: 0, mode: "difference" };
-  const tabs = el("div", { class: "tabs", role: "group", "aria-label": "Kind of query" }, Object.entries(KINDS).map(([name, one]) =>
-    el("a", { class: "button", href: `#/live?kind=${name}`, "aria-current": name === kind ? "true" : null }, one.title)));
   const inputs = fields.map(([name, label]) => el("label", { class: "field line" }, el("span", {}, label),
     el("input", { type: "text", id: `live-${name}`, value: values[name], maxlength: 2000, autocomplete: "off", spellcheck: "false",
       on: { input: (event) => typed(state, name, event.target.value) } })));
-  show(el("h1", {}, "Ask ", el("span", { class: "model" }, store.live)), tabs, el("p", { class: "soft", id: "live-help" }, help),
+  show(title, tabs(kind), el("p", { class: "soft", id: "live-help" }, help),
     el("form", { class: "live", "aria-describedby": "live-help", on: { submit: (event) => { event.preventDefault(); ask(state); } } },
       inputs, el("div", { class: "tools" }, kind === "pair" ? swap(state) : null, el("button", {}, "Ask"))),
     state.said, state.place);
@@ -74,12 +78,10 @@ async function ask(state) {
 }
 
 function drawPair({ measures }, state) {
-  const columns = [{ title: "measure" }, { title: "first", number: true }, { title: "second", number: true }, { title: "difference", number: true }, { title: "likelier" }];
+  const columns = [{ title: "measure" }, { title: "difference", number: true }, { title: "likelier", name: true }, { title: "first", number: true }, { title: "second", number: true }];
   const rows = measures.map((one) => (one.difference === null
-    ? [one.measure, "–", "–", "–", `not scored: ${one.reason}`]
-    : [one.measure, number(one.scores.more, 4), number(one.scores.less, 4),
-      el("span", { class: `value ${one.outcome}` }, `${SIGN[one.outcome]} ${signed(one.difference, 4)}`),
-      { more: "the first", less: "the second", tie: "neither" }[one.outcome]]));
+    ? [named(one.measure), "–", `not scored: ${one.reason}`, "–", "–"]
+    : [named(one.measure), ...verdict(one), number(one.scores.more, 4), number(one.scores.less, 4)]));
   const place = el("div");
   const fill = (mode) => { state.mode = mode; place.replaceChildren(...matrices(measures, mode, TYPED)); };
   fill(state.mode);
@@ -90,8 +92,15 @@ function drawPair({ measures }, state) {
     el("h2", {}, "Which words decided"), key(TYPED), ...measures.map((one) => strips(one, TYPED))];
 }
 
+/** The difference, and which sentence is likelier; a measure of sizes does not say which. */
+function verdict({ measure, difference, outcome }) {
+  if (!isDirected(measure)) return [el("span", { class: "value" }, number(Math.abs(difference), 4)), "size only"];
+  return [el("span", { class: `value ${outcome}` }, `${SIGN[outcome]} ${signed(difference, 4)}`),
+    { more: "the first", less: "the second", tie: "neither" }[outcome]];
+}
+
 function drawTemplate({ rows, measures }) {
-  const columns = [{ title: "word" }, ...measures.map(({ name }) => ({ title: name, number: true })), { title: "sentences" }];
+  const columns = [{ title: "word" }, ...measures.map(({ name }) => ({ title: named(name), number: true })), { title: "sentences" }];
   const side = (value) => (value > 0 ? "▲" : value < 0 ? "▼" : "=");
   const cell = ({ difference, more, less, reason }) => (difference === null ? `not scored: ${reason}` : el("span", {},
     el("span", { class: `value ${difference > 0 ? "more" : "less"}` }, `${side(difference)} ${signed(difference, 3)}`), el("br"),

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { announce, choice, el, show, SIGN, signed, simpleTable, trouble } from "./dom.js";
 import { address, note } from "./links.js";
 import { cameFrom } from "./pairs.js";
-import { group, sides, store } from "./store.js";
+import { group, named, sides, store } from "./store.js";
 import { key, matrices, MODES, NO_SUM, strips } from "./tokens.js";
 
 /** Show the pair of this id. */
@@ -46,7 +46,7 @@ function heading(item, line, wanted) {
   return el("div", { class: "heading" },
     el("p", { class: "crumbs" }, el("a", { id: "back", href: back }, "← All pairs"), " ",
       place < 0 ? null : el("span", { class: "soft" }, `${(place + 1).toLocaleString("en")} of ${near.length.toLocaleString("en")}`), " ",
-      step("‹ Before", -1, "before"), " ", step("Next ›", 1, "next")),
+      step("‹ Previous", -1, "before"), " ", step("Next ›", 1, "next")),
     el("h1", {}, item),
     el("ul", { class: "chips" }, groups.map(([name, value]) => el("li", {}, el("span", { class: "soft" }, `${name} `), value))));
 }
@@ -61,7 +61,7 @@ function summary(measures, found, names) {
     const cells = by.map((one) => one.get(measure));
     const won = cells.filter((one) => one && one.difference !== null).map((one) => one.outcome);
     const flip = won.some((one) => one !== won[0]);
-    return [measure, ...cells.map((one) => value(one)),
+    return [named(measure), ...cells.map((one) => value(one)),
       ...(several ? [flip ? el("span", { class: "flip" }, "≠ disagree") : el("span", { class: "soft" }, "agree")] : [])];
   });
   return simpleTable(`Difference of the two scores: positive if the ${names.more} sentence scores higher. A single pair has no interval.`, columns, rows);

@@ -1,14 +1,16 @@
 // The table of pairs: search, filters, order, selection.
 
-import { announce, choice, count, el, show, SIGN, signed, won } from "./dom.js";
+import { announce, choice, count, el, number, show, SIGN, signed, won } from "./dom.js";
 import { csv, records, save } from "./export.js";
 import { direction, fitting, NO_GROUP, read, written } from "./filters.js";
 import { Grid } from "./grid.js";
+import { changes } from "./words.js";
 import { address, go, note } from "./links.js";
-import { column, group, isTemplate, outcome, sides, store } from "./store.js";
+import { column, group, isDirected, isTemplate, meaning, outcome, sides, store } from "./store.js";
 
 const FEW = 60; // values that a choice can list
-const LEAD = 8, KEPT = 5; // words before the first difference: if more than LEAD, the last KEPT are shown
+const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/; // letters written from right to left
+let current = null; // the table in the page
 let last = null; // the table as it was left: lines, selection, place
 
 /** Show the table with these settings. */
@@ -17,16 +19,28 @@ export function pairsView(settings) {
   const state = { wanted, grid: null };
   const keep = last && last.address === address("pairs", written(wanted));
   state.grid = grid(state);
+  current = state.grid;
   if (last) state.grid.chosen = last.chosen;
   state.count = el("p", { class: "soft count" });
+  state.about = el("p", { class: "soft about" }, meaning(wanted.measure) ? `${wanted.measure} – ${meaning(wanted.measure)}` : "");
   state.export = el("span", { class: "tools" });
   show(el("h1", { class: "hidden-text" }, "Pairs"), toolbar(state),
-    el("div", { class: "under" }, state.count, state.export), state.grid.node);
+    el("div", { class: "under" }, state.count, state.about, state.export), state.grid.node);
   refresh(state);
   if (keep) { state.grid.active = last.active; state.grid.node.scrollTop = last.top; state.grid.draw(); }
   else state.grid.move(0);
-  if (last?.open) state.grid.node.focus();
+  state.grid.node.focus({ preventScroll: true }); // keys work on arrival
 }
+
+/** Keys of this view, wherever the focus is: they move in the table. */
+export function pairsKey(event) {
+  if (event.target === current.node || event.target.closest?.("a, button")) return;
+  current.node.focus({ preventScroll: true });
+  current.key(event);
+}
+
+/** Move from the search box to the table. */
+export const enterTable = () => current?.node.focus({ preventScroll: true });
 
 /** The rows of the last table shown, for navigating to the next pair. */
 export const cameFrom = () => last;
@@ -57,11 +71,14 @@ function toolbar(state) {
   const { wanted } = state;
   const search = el("input", {
     type: "search", id: "search", value: wanted.q, placeholder: "a word, several words, an item", autocomplete: "off",
-    on: { input: (event) => change(state, { q: event.target.value }) },
+    on: {
+      input: (event) => change(state, { q: event.target.value }),
+      keydown: (event) => { if (event.key === "Enter" || event.key === "ArrowDown") { event.preventDefault(); enterTable(); } },
+    },
   });
   const fields = [
     el("label", { class: "field wide" }, el("span", {}, "Search ", el("kbd", {}, "/")), search),
-    choice("Measure", pairs.measures.map((one) => [one, one]), wanted.measure, (measure) => go("pairs", written({ ...wanted, measure })), { id: "measure" }),
+    choice("Measure", pairs.measures.map((one) => [one, one]), wanted.measure, (measure) => go("pairs", written({ ...wanted, measure })), { id: "measure", help: meaning(wanted.measure) }),
     runs.length > 1 ? choice("Filter by run", runs.map((one, at) => [String(at), one.name]), String(wanted.run),
       (run) => change(state, { run: Number(run) }), { id: "run" }) : null,
     pairs.data.values.length > 1 ? choice("Data", [["", "all"], ...pairs.data.values.map((one) => [one, one])],
@@ -73,9 +90,24 @@ function toolbar(state) {
   const groups = pairs.groups.filter((one) => one.values.length > 1 && one.values.length <= FEW);
   const choices = groups.map((one) => choice(one.name.replaceAll("_", " "), listed(one), wanted.groups[one.name],
     (value) => change(state, { groups: { ...wanted.groups, [one.name]: value } }), { id: `group-${one.name}` }));
-  const clear = el("button", { type: "button", class: "quiet", on: { click: () => go("pairs", { measure: wanted.measure }) } }, "Clear");
+  const [main, ...rest] = [...fields, ...choices].filter(Boolean);
+  const more = el("details", { class: "filters", open: !narrow.matches || undefined }, el("summary", {}, "Filters"), el("div", { class: "toolbar" }, rest, clear(wanted)));
   return el("form", { class: "toolbar", role: "search", "aria-label": "Filter the pairs", on: { submit: (event) => event.preventDefault() } },
-    fields, choices, clear);
+    main, more);
+}
+
+const narrow = window.matchMedia("(max-width: 50rem)");
+
+const clear = (wanted, text = "Clear") => el("button", { type: "button", class: "quiet", on: { click: () => go("pairs", { measure: wanted.measure }) } }, text);
+
+/** Why the table is empty, and what to do. */
+function nothing(wanted) {
+  const groups = Object.entries(wanted.groups).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`);
+  const set = [wanted.q && `the words “${wanted.q}”`, wanted.data && `data ${wanted.data}`, wanted.outcome && `outcome ${wanted.outcome}`,
+    wanted.least && `|Δ| of at least ${wanted.least}`, wanted.most && `|Δ| of at most ${wanted.most}`, ...groups].filter(Boolean);
+  if (!store.pairs.n) return el("p", {}, "The runs have no pairs.");
+  return [el("p", {}, set.length ? `No pair has ${set.join(", ")} by ${wanted.measure}.` : `No pair was scored by ${wanted.measure}.`),
+    set.length ? el("p", {}, clear(wanted, "Show all pairs")) : el("p", {}, "Choose another measure above.")];
 }
 
 function outcomes() {
@@ -103,21 +135,24 @@ function size(label, name, state) {
 function grid(state) {
   const { pairs, runs } = store;
   const category = pairs.groups.find((one) => one.name === "category") || pairs.groups[0];
+  const many = runs.filter((_, at) => column(at, state.wanted.measure)).length > 2;
   const columns = [
-    { name: "Selected", title: "", class: "pick", width: "2.4rem", cell: pick },
-    { title: "Item", sort: "item", class: "item", width: "minmax(7rem, 10rem)", cell: (line) => link(line, state) },
-    { title: "Sentences", sort: "text", class: "texts", width: "minmax(16rem, 1fr)", cell: texts },
-    ...(category ? [{ title: category.name, sort: category.name, class: "group", width: "minmax(6rem, 10rem)", cell: (line) => group(category, line) }] : []),
-    ...runs.map((run, at) => ({
+    { name: "Selected", title: "", class: "pick", least: 2.4, most: "2.4rem", cell: pick },
+    { title: "Item", sort: "item", class: "item", least: many ? 5 : 7, most: many ? "8rem" : "10rem", cell: (line) => link(line, state) },
+    { title: "Sentences", sort: "text", class: "texts", least: 20, most: "1fr", cell: texts },
+    ...(category ? [{ title: category.name, sort: category.name, class: "group", least: 5, most: many ? "7rem" : "10rem", cell: (line) => group(category, line) }] : []),
+    ...runs.map((run, at) => (column(at, state.wanted.measure) ? {
       title: runs.length > 1 ? run.name : "Difference",
       help: `Score of the first (▲) sentence − that of the second (▼), by ${state.wanted.measure}, ${run.name}`,
-      sort: `d${at}`, class: "difference", width: "minmax(8rem, 10rem)", cell: meter(column(at, state.wanted.measure)),
-    })),
+      sort: `d${at}`, class: "difference", least: many ? 5.5 : 8, most: many ? "8rem" : "10rem",
+      cell: meter(column(at, state.wanted.measure), runs.length > 1 ? run.name : "", isDirected(state.wanted.measure)),
+    } : null)).filter(Boolean),
   ];
   return new Grid("Pairs of sentences", columns, {
     open: (line) => open(line, state),
     select: () => tools(state),
     sort: (by) => change(state, { sort: next(state.wanted.sort, by) }),
+    empty: () => nothing(state.wanted),
   });
 }
 
@@ -142,33 +177,30 @@ const link = (line, state) =>
     on: { click: (event) => { event.preventDefault(); open(line, state); } } }, store.pairs.item[line]);
 
 function texts(line) {
-  const more = (store.pairs.text_more[line] ?? "(its text was not kept)").split(" ");
-  const less = (store.pairs.text_less[line] ?? "").split(" ");
-  let front = 0, back = 0;
-  const short = Math.min(more.length, less.length);
-  while (front < short && more[front] === less[front]) front += 1;
-  while (back < short - front && more[more.length - 1 - back] === less[less.length - 1 - back]) back += 1;
+  const both = changes(store.pairs.text_more[line] ?? "(its text was not kept)", store.pairs.text_less[line] ?? "");
   const names = sides(line);
-  return [["more", more], ["less", less]].map(([side, words]) => el("p", {},
-    el("span", { class: `side ${side}`, "aria-label": `${names[side]}:`, role: "img" }, SIGN[side]), " ", el("bdi", {},
-    front > LEAD ? `… ${words.slice(front - KEPT, front).join(" ")} ` : front ? `${words.slice(0, front).join(" ")} ` : "",
-    el("b", {}, words.slice(front, words.length - back).join(" ")),
-    back ? ` ${words.slice(words.length - back).join(" ")}` : "")));
+  return ["more", "less"].map((side) => el("p", {},
+    el("span", { class: `side ${side}`, "aria-label": `${names[side]}:`, role: "img" }, SIGN[side]), " ",
+    el("span", { class: "sentence-line", dir: RTL.test(both[side].map((part) => part.text).join(" ")) ? "rtl" : "ltr" },
+      both[side].map(({ text, changed }, at, all) => (changed ? el("b", {}, text)
+        : el("span", { class: at || all.length === 1 ? "after" : "before" }, el("bdi", {}, text)))))));
 }
 
 /** The difference as a signed number and as a bar from the centre. */
-function meter(scores) {
+function meter(scores, run, directed) {
   const sizes = (scores?.difference || []).filter((one) => one !== null).map(Math.abs).sort((a, b) => a - b);
   const widest = sizes[Math.floor(sizes.length * 0.98)] || sizes.at(-1) || 1;
   return (line) => {
     const who = outcome(scores, line);
-    if (who === null) return el("span", { class: "soft" }, "not in this run");
-    if (who === "unscored") return el("span", { class: "soft", title: scores.reasons[line] }, `${SIGN.unscored} not scored`);
+    const name = run ? el("span", { class: "whose soft" }, `${run} `) : null;
+    if (who === null) return [name, el("span", { class: "soft" }, "not in this run")];
+    if (who === "unscored") return [name, el("span", { class: "soft", title: scores.reasons[line] }, `${SIGN.unscored} not scored`)];
     const value = scores.difference[line];
     const share = Math.min(1, Math.abs(value) / widest);
-    return el("span", { class: `meter ${who}`, title: won(who, sides(line)), vars: { "--share": share } },
+    const side = directed ? who : "size";
+    return [name, el("span", { class: `meter ${side}`, title: directed ? won(who, sides(line)) : "how far apart the two sentences score, in either direction", vars: { "--share": share } },
       el("span", { class: "bar", "aria-hidden": "true" }),
-      el("span", { class: "value" }, `${SIGN[who]} ${signed(value, 3)}`));
+      el("span", { class: "value" }, directed ? `${SIGN[who]} ${signed(value, 3)}` : number(Math.abs(value), 3)))];
   };
 }
 

@@ -1,9 +1,9 @@
 // Loaded data: the runs, and all pairs as columns.
 
 import { get } from "./api.js";
-import { STEREOTYPE, TEMPLATE } from "./dom.js";
+import { el, STEREOTYPE, TEMPLATE } from "./dom.js";
 
-export const store = { runs: [], others: [], live: null, judging: null, pairs: null };
+export const store = { runs: [], others: [], live: null, judging: null, uploads: false, measures: {}, pairs: null };
 
 /** Load the data that the views share. */
 export async function fill() {
@@ -30,6 +30,26 @@ const rank = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.lengt
 const haystack = (found, line) =>
   [found.item[line], found.text_more[line], found.text_less[line], found.text_unrelated?.[line]]
     .filter(Boolean).join("\n").toLowerCase();
+
+/** What a measure means, in one sentence. */
+export const meaning = (name) => (store.measures[name] ? `${store.measures[name].title}: ${store.measures[name].reads}` : "");
+
+/** Whether the score of a pair says which sentence is preferred, or only how far apart they are. */
+export const isDirected = (name) => store.measures[name]?.directed !== false;
+
+/** The name of a measure, with its meaning as a tooltip. */
+export const named = (name) => (meaning(name) ? el("abbr", { class: "measure", title: meaning(name) }, name) : name);
+
+/** The measures that two runs both have, on at least one pair. */
+export function shared(a, b) {
+  const { measures, n } = store.pairs;
+  return measures.filter((name) => {
+    const [one, other] = [column(a, name), column(b, name)];
+    if (!one || !other) return false;
+    for (let line = 0; line < n; line += 1) if (one.outcome[line] !== null && other.outcome[line] !== null) return true;
+    return false;
+  });
+}
 
 /** The scores of one run by one measure, or undefined. */
 export const column = (run, measure) =>

@@ -1,0 +1,48 @@
+"""The command line that repeats an audit, which its result records."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from unmask.audit.plan import Data
+from unmask.core.options import Opening, Options, Precision, option_words
+from unmask.core.types import Dataset, Measure
+from unmask.measures import MEASURES
+from unmask.models import Lm
+
+COMMAND = "command"  # key of the details of a result
+
+
+def command_line(
+    model: str | Path | Lm | None, data: Data | Sequence[Data] | None, measures: Sequence[Measure], words: Sequence[str]
+) -> str | None:
+    """The command that repeats an audit with these options; `data` is None for the default data.
+
+    Of an absolute path only the name stands in it: a result does not say where on a machine it was made.
+    None if the model, a dataset or a measure is an object of Python that has no name on the command line.
+    """
+    every = [] if data is None else [data] if isinstance(data, str | Path | Dataset) else [*data]
+    registered = all(MEASURES.get(measure.name) is measure for measure in measures)
+    files = [each for each in every if not isinstance(each, Dataset)]
+    if isinstance(model, Lm) or len(files) < len(every) or not registered:
+        return None
+    given = [word for each in files for word in ("--data", _name(each))]
+    given += [word for measure in measures for word in ("--measure", measure.name)]
+    return shlex.join(["unmask", "audit", *([] if model is None else [_name(model)]), *given, *words])
+
+
+def _name(given: str | Path) -> str:
+    path = Path(given)
+    return path.name if path.is_absolute() else str(given)
+
+
+def audit_words(opening: Opening, options: Options, precision: Precision, *, independent: bool) -> list[str]:
+    """The options of an audit as words of the command line, without the folder of datasets, which is of a machine."""
+    words = option_words(opening)
+    both = option_words(replace(options, data_dir=None))
+    words += [word for word in both if word != "--offline" or word not in words]  # both groups have it
+    words += [] if precision == "auto" else ["--precision", precision]
+    return words + (["--independent"] if independent else [])

@@ -1,0 +1,1 @@
+"""What three first-time users want to get done, with the commands that README.md and the pages it links to show."""
