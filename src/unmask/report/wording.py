@@ -170,8 +170,25 @@ def read_change(comparison: Comparison, null: float | None) -> str:
         return way
     before, after = comparison.a_value - null, comparison.b_value - null
     if abs(after) < abs(before):
-        return f"{way}, nearer to its null" + ("" if before * after >= 0 else " and past it")
-    return f"{way}, further from its null" + ("" if before * after >= 0 else " on the other side")
+        return f"{way}, nearer to its reference value" + ("" if before * after >= 0 else " and past it")
+    return f"{way}, further from its reference value" + ("" if before * after >= 0 else " on the other side")
+
+
+def summarize_changes(comparisons: Sequence[Comparison], run: int) -> str:
+    """How many headline numbers of a run changed significantly, and how, in one sentence."""
+    first: dict[tuple[str, str], Comparison] = {}
+    for each in comparisons:
+        if each.run == run:
+            first.setdefault((each.measure, each.data), each)
+    ways = {
+        way: [f"{each.measure} on {each.data}" for each in first.values() if is_significant(each) and sign(each.change)]
+        for way, sign in (("rose", lambda change: change > 0), ("fell", lambda change: change < 0))
+    }
+    parts = [f"{len(names)} {way} ({', '.join(names)})" for way, names in ways.items() if names]
+    rest = len(first) - sum(map(len, ways.values()))
+    if rest:
+        parts.append(f"{rest} did not change beyond chance" if parts else "none changed beyond chance")
+    return f"Of {len(first)} headline numbers {', '.join(parts)}" if first else "No number can be compared"
 
 
 def change_row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:
