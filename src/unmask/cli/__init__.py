@@ -33,6 +33,7 @@ FORMER = {"judge": "annotate"}  # earlier names of commands
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
 BAD_INPUT, DEFECT, CLOSED_PIPE = 2, 70, 141  # exit codes
 NO_MEMORY = "can't allocate memory"  # in what torch raises
+COMPLETE = "_UNMASK_COMPLETE"  # set by the shell that completes a command
 GRACE = 5.0  # seconds the other ranks wait, so that rank 0 can print the error before the launcher kills all
 
 
@@ -41,7 +42,6 @@ def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="unmask",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -96,7 +96,10 @@ def _run(words: list[str]) -> int:
     if unreadable := [word for word in words if has_surrogates(word)]:
         raise DataError(f"{quote(unreadable[0])} is not UTF-8: give names in UTF-8, or rename the file")
     named = words[0] in (*COMMANDS, *FORMER) if words else False
-    command = typer.main.get_command(make_app(words[:1] if named else COMMANDS))
+    completing = COMPLETE in os.environ
+    command = typer.main.get_command(make_app(words[:1] if named and not completing else COMMANDS))
+    if completing:  # the shell asks for completions, which the command prints
+        command.main(prog_name="unmask")
     try:
         with command.make_context("unmask", repeat_options(words)) as context:
             command.invoke(context)

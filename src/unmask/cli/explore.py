@@ -13,14 +13,14 @@ from unmask.cli.console import RUNS
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.core.signals import keep
-from unmask.findings.terminal import console, say
+from unmask.findings.terminal import console, print_json, say
 
 if TYPE_CHECKING:
     from unmask.models import Lm
 
 
 @options.with_groups
-def explore(
+def explore(  # noqa: PLR0913 - the parts of the command
     runs: Annotated[
         list[Path] | None,
         typer.Argument(help="Result folders, or a folder of answers to annotate.", show_default=f"those in {RUNS}"),
@@ -34,6 +34,7 @@ def explore(
         int | None, typer.Option(help="Port on this machine; 0 for any.", show_default="8632, else any")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the URL.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the URL as JSON.")] = False,
     *,
     opening: Annotated[Opening, options.Without("kind", "dtype", "tf32")],
 ) -> None:
@@ -59,9 +60,12 @@ def explore(
         site = replace(site, live=LiveModel.start(model or BUILT_IN, load_model))
     listed = f"{count} {'run' if count == 1 else 'runs'}" if count else f"no runs named, none in {RUNS}"
     screen = console()
-    screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")
-    screen.print(f"open {url}", soft_wrap=True)
-    screen.print("reachable from this machine only; stop with Ctrl+C")
+    if as_json:
+        print_json({"url": url, "runs": count})
+    else:
+        screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")
+        screen.print(f"open {url}", soft_wrap=True)
+        screen.print("reachable from this machine only; stop with Ctrl+C")
     keep("all annotations", again="the explorer is closed")
     server = create_server(site, lambda: None if no_browser else typer.launch(url))
     with socket:

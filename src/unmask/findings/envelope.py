@@ -63,7 +63,7 @@ class Result:
         return tuple(facts for facts in (self.meta.get("models") or [self.meta["model"]]) if facts)
 
     @property
-    def written(self) -> datetime | None:
+    def timestamp(self) -> datetime | None:
         """When `result.json` was written (UTC), by its file: equal results have equal content, whenever computed."""
         try:
             time = (self.folder / RESULT).stat().st_mtime if self.folder is not None else None
@@ -219,7 +219,10 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ResultError(f"{folder} cannot be read ({error}): give a folder that a command of unmask wrote") from error
     if not names:
-        raise ResultError(f"no {RESULT} in {folder}: give a folder that a command of unmask wrote")
+        raise ResultError(
+            f"no {RESULT} in {folder}: give a folder that a command of unmask wrote; if the command was interrupted, "
+            "run it again"
+        )
     path = root / names[0]
     meta = read_json(path, ResultError)
     if not isinstance(meta, dict):

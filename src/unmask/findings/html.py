@@ -56,7 +56,7 @@ def page(result: Result) -> str:
         lead=meta["lead"],
         sections=sections,
         meta=meta,
-        written=result.written,
+        written=result.timestamp,
         warning=f"{len(failed)} of {len(result.checks)} checks failed" if failed else "",
         failed=failed,
         files=[Download(RESULT, "all numbers on this page, in full precision", as_link(meta))],

@@ -54,7 +54,7 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
         "checked": wording.summarize_checks([result], selection.model_names([result])),
         "failed": [(check.name, check.detail) for check in result.checks if not check.ok],
         "warning": checks_warning(result),
-        "written": result.written,
+        "written": result.timestamp,
         "command": repeat_command(result),
         "names_files": names_files(result),
         "findings": headlines_by_dataset(result),

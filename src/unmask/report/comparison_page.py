@@ -89,7 +89,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
         ],
         "warning": checks_warning(*runs),
         "verdicts": [(labels[number], wording.summarize_changes(whole, number)) for number in range(1, len(runs))],
-        "written": max((run.written for run in runs if run.written), default=None),
+        "written": max((run.timestamp for run in runs if run.timestamp), default=None),
         "commands": [(letter, repeat_command(run)) for letter, run in zip(LETTERS, runs, strict=False)],
         "names_files": any(map(names_files, runs)),
         "headlines": comparison_figures.by_label(
