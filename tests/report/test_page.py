@@ -5,6 +5,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ import pyarrow as pa
 import pytest
 
 from unmask.core.types import Check
+from unmask.data import load as load_data
 from unmask.findings.assets import legible
 from unmask.findings.envelope import Result
 from unmask.report import audit_page, tables
 from unmask.report.run import report
 
-from . import fake
+from . import fake, made
 from .htmls import Page
 
 SECTIONS = ["findings", "categories", "checks", "spread", "pairs", "limits", "method", "downloads"]
@@ -89,6 +91,16 @@ def test_failed_check_has_a_banner_before_the_numbers() -> None:
     fine = fake.whole()
     passed = fake.run(fine.meta, fine.estimates, fine.checks[:1], fine.items, fine.tokens)
     assert 'id="failed-checks"' not in audit_page.page(passed)
+
+
+def test_the_page_says_when_it_was_measured_and_how_to_repeat_it(tmp_path: Path) -> None:
+    data = made.run(tmp_path, [(load_data("nine-axes"), ["cps"])], model="bert base", facts={"revision": "abc"})
+    os.utime(tmp_path / "result.json", (1_763_436_000, 1_763_436_000))
+    page = Page(audit_page.page(data))
+    assert "measured 2025-11-18 03:20 UTC (when result.json was written), unmask 0.1.0" in page.text
+    assert "repeat unmask audit 'bert base@abc' --data nine-axes --measure cps" in page.text
+    assert "2025-11" not in (tmp_path / "result.json").read_text(encoding="utf-8")
+    assert "measured 20" not in Page(audit_page.page(fake.bare())).text
 
 
 def test_unscored_pairs_are_listed_with_their_reason(whole: Page) -> None:

@@ -113,6 +113,7 @@ def print_json(content: Any) -> None:
     controls = {char for char in text if not char.isprintable() and char != "\n"}
     escapes = {ord(char): json.dumps(char)[1:-1] for char in controls if escape_controls(char) != char}
     sys.stdout.write(f"{text.translate(escapes)}\n")
+    sys.stdout.flush()
 
 
 def printable(text: str) -> str:

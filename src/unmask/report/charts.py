@@ -141,7 +141,7 @@ def intervals(estimates: Sequence[Estimate], run: AuditResult) -> Chart:
     base = base_chart(rows)
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
     text = text.encode(x="value:Q", y=in_order(alt.Y("label:N")), text="shown:N")
-    scores = [row["value"] for row in rows]
+    scores = [row["value"] for row in rows if row["lean"] == PUBLISHED]
     return alt.layer(*_layers(base, estimates, scores), text).properties(width=640, height=alt.Step(30))
 
 

@@ -9,7 +9,7 @@
     const small = JSON.parse(JSON.stringify(spec));
     if (!small.usermeta) {
       small.usermeta = { narrowed: true };
-      if (room < 600) { small.config.axis.labelLimit = 150; }
+      if (room < 600) { small.config.axis.labelLimit = 150; small.config.legend.labelLimit = room - 200; }
       (function upright(part) {
         if (part && typeof part === "object") {
           if (part.legend) { Object.assign(part.legend, { columns: 1, direction: "vertical", titleOrient: "top" }); }
