@@ -229,7 +229,8 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate], scores: Sequence[flo
 def _hollow(base: alt.Chart, x: alt.X) -> alt.Chart:
     """The published scores as hollow points."""
     points = base.transform_filter(f"datum.lean == '{PUBLISHED}'").mark_point(size=60, color=GREY, opacity=1)
-    return points.encode(x=x, y=in_order(alt.Y("label:N")), tooltip=["label:N", "value:Q"])
+    hollow: alt.Chart = points.encode(x=x, y=in_order(alt.Y("label:N")), tooltip=["label:N", "value:Q"])
+    return hollow
 
 
 def tone(estimate: Estimate) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from unmask.audit.headline import headlines, published_line
+from unmask.audit.headline import headlines
 from unmask.audit.interpretation import (
     DIFFERS,
+    DOUBTFUL,
+    WEAK,
     count_items,
     digits_of,
     failure,
@@ -102,6 +104,7 @@ def headlines_by_dataset(result: AuditResult) -> list[dict[str, Any]]:
             "headlines": headlines(result, data),
             "cautions": [f"{line[0].upper()}{line[1:]}." for line in cautions(estimates)],
             "rows": [verdict_row(each, result) for each in estimates],
+            "note": f"† {WEAK}." if failure(result, data) == DOUBTFUL else "",
         }
         for data, estimates in by_dataset.items()
     ]
@@ -110,8 +113,8 @@ def headlines_by_dataset(result: AuditResult) -> list[dict[str, Any]]:
 def verdict_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
     """A headline estimate as a row, with its verdict and the published scores of known models."""
     said = verdict(result, estimate)
-    own = {"reading": result_reading(result, estimate), "known": published_line(result, estimate)}
-    return {**estimate_row(estimate, result), **own, "leans": said.leans, "caution": said.caution}
+    read = result_reading(result, estimate).replace(f"({WEAK})", "†")  # a note below the rows says it once
+    return {**estimate_row(estimate, result), "reading": read, "leans": said.leans, "caution": said.caution}
 
 
 def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:

@@ -180,10 +180,9 @@ def summarize_changes(comparisons: Sequence[Comparison], run: int) -> str:
     for each in comparisons:
         if each.run == run:
             first.setdefault((each.measure, each.data), each)
-    ways = {
-        way: [f"{each.measure} on {each.data}" for each in first.values() if is_significant(each) and sign(each.change)]
-        for way, sign in (("rose", lambda change: change > 0), ("fell", lambda change: change < 0))
-    }
+    ways: dict[str, list[str]] = {"rose": [], "fell": []}
+    for each in filter(is_significant, first.values()):
+        ways["rose" if each.change > 0 else "fell"].append(f"{each.measure} on {each.data}")
     parts = [f"{len(names)} {way} ({', '.join(names)})" for way, names in ways.items() if names]
     rest = len(first) - sum(map(len, ways.values()))
     if rest:
