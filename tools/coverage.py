@@ -255,12 +255,12 @@ def _ilps(rng: Rng, documents: int, dispersion: float) -> Value:
 
 def _correlation(rng: Rng, n: int, r: float) -> Value:
     x = rng.standard_t(5, n)
-    return correlation([x], [r * x + math.sqrt(1 - r**2) * rng.standard_t(5, n)], rng=rng)
+    return correlation([x], [r * x + math.sqrt(1 - r**2) * rng.standard_t(5, n)])
 
 
 def _auc(rng: Rng, positives: int, negatives: int, apart: float) -> Value:
     labels = np.repeat([True, False], [positives, negatives])
-    return roc_auc(labels, rng.normal(size=labels.size) + apart * labels, rng=rng)
+    return roc_auc(labels, rng.normal(size=labels.size) + apart * labels)
 
 
 def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:

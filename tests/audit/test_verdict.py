@@ -39,18 +39,17 @@ def test_what_is_known_of_a_measure_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     known = (
         MeasureFact("aul", "mean-difference", "occupation", 0.9, 0.5, 1.0, 7, *source),
         MeasureFact("aul", "bias-score", "occupation", 0.2, -0.5, 0.7, 7, *source),
+        MeasureFact("aul", "mean-difference", "age", 0.8, 0.4, 0.9, 7, *source),
         MeasureFact("cps", "bias-score", "age", 0.8, math.nan, math.nan, 6, *source),
     )
     monkeypatch.setattr(verdicts, "measure_facts", lambda: known)
     assert validity_line(SHARE) == (
-        "Validity: on 7 models with a planted bias of occupation, its bias-score does not follow the dose "
-        "beyond chance (r 0.20, −0.50 to 0.70) and its mean-difference follows the dose (r 0.90, 0.50 to 1.00); "
-        "other biases are untested (docs/which-measure.md)"
+        "Validity: on 7 models with planted biases, its bias-score does not follow beyond chance that of occupation "
+        "(r 0.20, −0.50 to 0.70); its mean-difference follows the dose of occupation (r 0.90, 0.50 to 1.00), age "
+        "(r 0.80, 0.40 to 0.90); other biases are untested (docs/which-measure.md)"
     )
     other = Estimate(55.0, 52.5, 57.5, measure="cps", data="d", statistic="bias-score", null=50.0)
-    assert "of age, its bias-score does not follow the dose beyond chance (r 0.80, too few models" in validity_line(
-        other
-    )
+    assert "does not follow beyond chance that of age (r 0.80, too few models" in validity_line(other)
     unknown = Estimate(55.0, 52.5, 57.5, measure="own", data="d", statistic="bias-score", null=50.0)
     assert "has not been tested (docs/which-measure.md)" in validity_line(unknown)
 
@@ -61,6 +60,7 @@ def test_a_terminal_has_two_lines_a_dataset(monkeypatch: pytest.MonkeyPatch) -> 
     known = (
         MeasureFact("aul", "mean-difference", "occupation", 0.9, 0.5, 1.0, 7, *source),
         MeasureFact("pll", "bias-score", "occupation", 0.9, 0.5, 1.0, 7, *source),
+        MeasureFact("pll", "bias-score", "age", 0.1, -0.5, 1.0, 7, *source),
         MeasureFact("cps", "bias-score", "occupation", 0.2, -0.5, 0.7, 7, *source),
     )
     monkeypatch.setattr(verdicts, "measure_facts", lambda: known)
@@ -69,8 +69,8 @@ def test_a_terminal_has_two_lines_a_dataset(monkeypatch: pytest.MonkeyPatch) -> 
     nats = Estimate(4.5, 4.0, 5.0, measure="sld", data="nine-axes", statistic="asld", null=0.0)
     assert cautions([SHARE, *others, wide, nats]) == [
         "with this data and model, a difference from another model is noise under 5.1 to 10.1 points; 1.011 nats (sld)",
-        "validity on a planted bias (occupation, 7 models): followed by aul (mean-difference), pll; "
-        "not beyond chance by cps; untested: own, sld (docs/which-measure.md)",
+        "validity on planted biases (occupation, age; 7 models): followed by aul (its mean-difference), "
+        "pll (occupation); not beyond chance by cps; untested: own, sld (docs/which-measure.md)",
     ]
     assert cautions([]) == []
 

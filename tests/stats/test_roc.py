@@ -49,7 +49,7 @@ def delong(labels: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, flo
 def test_an_area_by_hand() -> None:
     # positives 3, 1; negatives 2, 0: three of the four pairs in order
     labels = np.array([True, True, False, False])
-    found = roc_auc(labels, np.array([3.0, 1.0, 2.0, 0.0]), rng=np.random.default_rng(0))
+    found = roc_auc(labels, np.array([3.0, 1.0, 2.0, 0.0]))
     assert found.value == 0.75
     assert (found.positives, found.negatives) == (2, 2)
 
@@ -58,7 +58,7 @@ def test_an_area_by_hand() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_area_is_the_share_of_pairs_in_order(seed: int, tied: bool) -> None:
     labels, a, _ = case(seed, tied=tied)
-    found = roc_auc(labels, a, rng=np.random.default_rng(0))
+    found = roc_auc(labels, a)
     assert found.value == pytest.approx(counted(labels, a), abs=1e-12)
     assert found.value == pytest.approx(under(*roc_points(labels, a)), abs=1e-12)
     assert found.low < found.value < found.high
@@ -77,53 +77,55 @@ def test_delong_is_its_definition(seed: int, tied: bool) -> None:
     assert (back.value, back.p) == (pytest.approx(-found.value), pytest.approx(found.p))
 
 
-def test_the_bootstrap_interval_is_as_wide_as_theory_says() -> None:
+def test_the_interval_is_delongs_on_the_logit() -> None:
     labels, a, _ = case(5, n=400)
     ups, downs = a[labels], a[~labels]
     v10 = [np.mean(x > downs) for x in ups]
     v01 = [np.mean(ups > y) for y in downs]
     error = math.sqrt(np.var(v10, ddof=1) / len(ups) + np.var(v01, ddof=1) / len(downs))
-    interval = roc_auc(labels, a, rng=np.random.default_rng(0))
-    assert interval.high - interval.low == pytest.approx(2 * 1.96 * error, rel=0.1)
-    assert interval.method == "percentile, stratified"
+    interval = roc_auc(labels, a)
+    odds = math.log(interval.value / (1 - interval.value))
+    reach = 1.959964 * error / (interval.value * (1 - interval.value))
+    expected = [1 / (1 + math.exp(-odds - side * reach)) for side in (-1, 1)]
+    assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-7)
+    assert interval.method == "delong, logit"
 
 
 def test_what_cannot_be_had_is_said() -> None:
-    rng = np.random.default_rng(0)
     labels = np.array([True, True, False, False])
-    apart = roc_auc(labels, np.array([3.0, 2.0, 1.0, 0.0]), rng=rng)
+    apart = roc_auc(labels, np.array([3.0, 2.0, 1.0, 0.0]))
     assert apart.value == 1.0
     assert math.isnan(apart.low)
     assert apart.method.startswith("no spread")
-    flat = roc_auc(labels, np.ones(4), rng=rng)
+    flat = roc_auc(labels, np.ones(4))
     assert (flat.value, flat.p) == (0.5, None)
     lone = np.array([True, False, False, False])
-    assert roc_auc(lone, np.arange(4.0), rng=rng).method.startswith("too few")
+    assert roc_auc(lone, np.arange(4.0)).method.startswith("too few")
     assert roc_auc_difference(lone, np.arange(4.0), -np.arange(4.0)).p is None
     same = roc_auc_difference(labels, np.arange(4.0), 2 * np.arange(4.0))
     assert (same.value, same.p) == (0.0, None)
     with pytest.raises(StatsError, match="have the same label"):
-        roc_auc(np.ones(3, dtype=bool), np.arange(3.0), rng=rng)
+        roc_auc(np.ones(3, dtype=bool), np.arange(3.0))
     with pytest.raises(StatsError, match="finite"):
         roc_points(labels, np.array([1.0, np.nan, 2.0, 3.0]))
 
 
 def test_the_test_of_an_area_is_mann_and_whitneys() -> None:
     labels, a, _ = case(2, n=40)
-    found = roc_auc(labels, a, rng=np.random.default_rng(0))
+    found = roc_auc(labels, a)
     assert found.p == pytest.approx(mannwhitneyu(a[labels], a[~labels]).pvalue)
     assert (found.positives, found.negatives) == (labels.sum(), (~labels).sum())
     assert found.positives != found.negatives
 
 
-def test_an_area_has_the_interval_of_a_plain_bootstrap_of_either_group() -> None:
+def test_an_area_has_about_the_interval_of_a_plain_bootstrap_of_either_group() -> None:
     rng = np.random.default_rng(6)
     ups, downs = rng.normal(0.5, 1, 12), rng.normal(0, 1, 8)
     labels = np.arange(20) < 12
-    found = roc_auc(labels, np.concatenate([ups, downs]), rng=np.random.default_rng(0))
+    found = roc_auc(labels, np.concatenate([ups, downs]))
     above = np.array([[psi(x, y) for y in downs] for x in ups])
     drawn = [above[np.ix_(rng.integers(12, size=12), rng.integers(8, size=8))].mean() for _ in range(4000)]
-    assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)
+    assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.04)
 
 
 def test_two_items_in_a_group_are_enough_for_a_difference() -> None:

@@ -48,11 +48,10 @@ class MeasureFact:
         return self.low > 0
 
     def describe(self) -> str:
-        """The fact as part of a sentence about models with a planted bias."""
+        """The bias type, with the correlation and its interval."""
         known = math.isfinite(self.low)
         ends = f"{number(self.low, 2)} to {number(self.high, 2)}" if known else "too few models for an interval"
-        verb = "follows the dose" if self.follows else "does not follow the dose beyond chance"
-        return f"its {self.statistic} {verb} (r {number(self.r, 2)}, {ends})"
+        return f"{self.category} (r {number(self.r, 2)}, {ends})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +103,34 @@ def _smallest(unit: str, estimates: Sequence[Estimate]) -> str:
 
 
 def _followed(estimates: Sequence[Estimate]) -> str:
-    """Which measures follow a planted bias, by the statistic that is shown or by another one."""
+    """Which measures follow planted biases, by the statistic that is shown or by another one."""
     groups: dict[str, list[str]] = {"followed by": [], "not beyond chance by": [], "untested:": []}
-    models: dict[str, int] = {}
+    known: list[MeasureFact] = []
     for estimate in estimates:
         own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
-        models.update({fact.category: fact.models for fact in own})
-        following = [fact.statistic for fact in own if fact.follows]
-        if estimate.statistic in following:
-            groups["followed by"].append(estimate.measure)
-        elif following:
-            groups["followed by"].append(f"{estimate.measure} ({following[0]})")
+        known += own
+        following = sorted((f for f in own if f.follows), key=lambda f: f.statistic != estimate.statistic)
+        if following:
+            groups["followed by"].append(_follower(estimate, own, following))
         else:
             groups["not beyond chance by" if own else "untested:"].append(estimate.measure)
-    known = "; ".join(f"{words} {', '.join(names)}" for words, names in groups.items() if names)
-    planted = ", ".join(f"{category}, {count} models" for category, count in models.items())
-    return f"validity{f' on a planted bias ({planted})' if planted else ''}: {known}"
+    said = "; ".join(f"{words} {', '.join(names)}" for words, names in groups.items() if names)
+    planted = f"{', '.join(_categories(known))}; {max((f.models for f in known), default=0)} models"
+    return f"validity{f' on planted biases ({planted})' if known else ''}: {said}"
+
+
+def _follower(estimate: Estimate, own: Sequence[MeasureFact], following: Sequence[MeasureFact]) -> str:
+    """The measure, with the statistic that follows if it is not the one shown, and the bias types if not all."""
+    statistic = following[0].statistic
+    followed = _categories([fact for fact in following if fact.statistic == statistic])
+    tested = _categories([fact for fact in own if fact.statistic == statistic])
+    other = [] if statistic == estimate.statistic else [f"its {statistic}"]
+    notes = [*other, *([] if followed == tested else [" and ".join(followed)])]
+    return f"{estimate.measure} ({', '.join(notes)})" if notes else estimate.measure
+
+
+def _categories(facts: Sequence[MeasureFact]) -> list[str]:
+    return list(dict.fromkeys(fact.category for fact in facts))
 
 
 def _unit(estimate: Estimate) -> str:
@@ -136,15 +147,23 @@ def noise_line(estimate: Estimate) -> str:
 
 
 def validity_line(estimate: Estimate) -> str:
-    """Whether the measure is known to follow a bias whose size is known, and where to read about it."""
+    """Whether the measure is known to follow biases whose size is known, and where to read about it."""
     own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
-    parts = []
-    for category in dict.fromkeys(fact.category for fact in own):
-        facts = sorted((f for f in own if f.category == category), key=lambda f: f.statistic != estimate.statistic)
-        said = " and ".join(fact.describe() for fact in facts)
-        parts.append(f"on {facts[0].models} models with a planted bias of {category}, {said}")
-    known = f"{'; '.join(parts)}; other biases are untested" if parts else UNTESTED
-    return f"Validity: {known} ({GUIDE})"
+    statistics = sorted(dict.fromkeys(fact.statistic for fact in own), key=lambda name: name != estimate.statistic)
+    parts = [_doses_followed(name, [fact for fact in own if fact.statistic == name]) for name in statistics]
+    models = max((fact.models for fact in own), default=0)
+    known = f"on {models} models with planted biases, {'; '.join(parts)}; other biases are untested"
+    return f"Validity: {known if parts else UNTESTED} ({GUIDE})"
+
+
+def _doses_followed(statistic: str, facts: Sequence[MeasureFact]) -> str:
+    """The doses that a statistic follows, and those it does not follow beyond chance."""
+    sides = {follows: [fact.describe() for fact in facts if fact.follows is follows] for follows in (True, False)}
+    parts = [
+        *([f"follows the dose of {', '.join(sides[True])}"] if sides[True] else []),
+        *([f"does not follow beyond chance that of {', '.join(sides[False])}"] if sides[False] else []),
+    ]
+    return f"its {statistic} {' and '.join(parts)}"
 
 
 @cache

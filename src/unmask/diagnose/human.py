@@ -13,7 +13,6 @@ from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, quote
 from unmask.core.estimate import Estimate
-from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Pair
 from unmask.diagnose.common import results
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
@@ -65,7 +64,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
     labelled = {}
     for people, writer in PEOPLE.items():
         biased = np.array([count + writer > settings.votes for count in votes.values()], dtype=np.bool_)
-        labelled[people] = _label(biased, scores, settings.seed, f"/{people}" if people == FIVE else "")
+        labelled[people] = _label(biased, scores)
     return HumanResult(votes, scores, labelled)
 
 
@@ -142,10 +141,10 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
     return int(votes)
 
 
-def _label(biased: Flags, scores: Mapping[str, Floats], seed: int, stream: str) -> LabelledPairs:
+def _label(biased: Flags, scores: Mapping[str, Floats]) -> LabelledPairs:
     """Areas of all measures, and their differences, against these labels."""
     aucs = {
-        name: roc_auc(biased[kept], values[kept], rng=generator(seed, f"{name}{stream}"))
+        name: roc_auc(biased[kept], values[kept])
         for name, values in scores.items()
         if _has_both(biased[kept := np.isfinite(values)])
     }

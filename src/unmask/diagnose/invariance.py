@@ -149,7 +149,7 @@ def _result(scores: MeasuredScores, settings: DiagnosisSettings) -> InvarianceRe
         items,
         mantel_haenszel(values, focal, items.anchors),
         invariance_test(values, focal, rng=generator(settings.seed, "permutations")),
-        item_agreement(values, focal, rng=generator(settings.seed, "items")),
+        item_agreement(values, focal),
     )
 
 

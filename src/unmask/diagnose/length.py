@@ -9,7 +9,6 @@ import numpy as np
 
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate, Value
-from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Row
 from unmask.diagnose import regressions
 from unmask.diagnose.common import results
@@ -89,7 +88,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
         lengths=lengths,
         regressions=regressions.measure_regressions(rows, by, data=name, seed=seed),
         classes={measure: _length_classes(measure, own, by, name) for measure, own in shares.items()},
-        correlations={measure: _correlation(own, lengths, seed) for measure, own in shares.items()},
+        correlations={measure: _correlation(own, lengths) for measure, own in shares.items()},
         aula=_aula(rows, by, name, seed) if {TWICE, ONCE} <= rows.keys() else {},
     )
 
@@ -148,13 +147,13 @@ def _length_classes(measure: str, rows: Sequence[Row], by: Mapping[str, float], 
     )
 
 
-def _correlation(rows: Sequence[Row], lengths: Lengths, seed: int) -> tuple[int, Value]:
-    """Spearman's correlation over both sentences of every scored pair; pairs are resampled whole."""
+def _correlation(rows: Sequence[Row], lengths: Lengths) -> tuple[int, Value]:
+    """Spearman's correlation over both sentences of every scored pair; a pair is one unit."""
     kept = [row for row in rows if row.scores and row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
     more = np.array([row.scores["more"] for row in kept], dtype=np.float64)
     less = np.array([row.scores["less"] for row in kept], dtype=np.float64)
-    return 2 * len(kept), correlation(tokens, [more, less], rng=generator(seed, "length"), ranks=True)
+    return 2 * len(kept), correlation(tokens, [more, less], ranks=True)
 
 
 def _aula(rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, seed: int) -> dict[str, Comparison]:

@@ -115,19 +115,19 @@ def _validities(observations: tuple[DiagnosisObservation, ...], settings: Diagno
                     if (part := validity(tables, statistic, doses, axis=axis, seed=settings.seed)) is not None
                 ]
                 made.setdefault((measure, statistic), []).extend(parts)
-                properties.setdefault((measure, statistic), []).append(_properties(parts, scores, settings.seed))
+                properties.setdefault((measure, statistic), []).append(_properties(parts, scores))
     every = [MeasureValidity(*key, tuple(parts), tuple(properties[key])) for key, parts in made.items() if parts]
     return sorted(every, key=lambda each: -each.mean_own)
 
 
-def _properties(parts: Sequence[Validity], scores: DosedScores, seed: int) -> tuple[Value, Value]:
+def _properties(parts: Sequence[Validity], scores: DosedScores) -> tuple[Value, Value]:
     """Correlation of the pairs' mean difference over all models with differences in word frequency and in length."""
     size = np.abs if parts and parts[0].statistic == "asld" else np.asarray
     found = []
-    for name, by in (("frequency", scores.frequency), ("length", scores.length)):
+    for by in (scores.frequency, scores.length):
         pairs = [(by[item], value) for part in parts for item, value in part.mean_difference.items() if item in by]
         x, y = (size(np.array(column, dtype=np.float64)) for column in (list(zip(*pairs, strict=True)) or ((), ())))
-        found.append(correlation([x], [y], rng=generator(seed, name)))
+        found.append(correlation([x], [y]))
     return found[0], found[1]
 
 

@@ -289,10 +289,10 @@ class ItemAgreement:
         return min(self.r.value / math.sqrt(both), 1.0) if min(self.reliabilities) > 0 else math.nan
 
 
-def item_agreement(scores: Floats, focal: Flags, *, rng: np.random.Generator) -> ItemAgreement:
+def item_agreement(scores: Floats, focal: Flags) -> ItemAgreement:
     """Correlate the means of items in the two groups."""
     groups = scores[focal], scores[~focal]
-    r = correlation([groups[0].mean(axis=0)], [groups[1].mean(axis=0)], rng=rng)
+    r = correlation([groups[0].mean(axis=0)], [groups[1].mean(axis=0)])
     return ItemAgreement(r, (_mean_reliability(groups[0]), _mean_reliability(groups[1])))
 
 

@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import mannwhitneyu, norm, rankdata
+from scipy.special import expit, logit
+from scipy.stats import mannwhitneyu, norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_SPREAD, stratified_ends
+from unmask.stats.bootstrap import NO_SPREAD
 from unmask.stats.table import Flags
 
 FEW = "too few: 1 item in a group"
+NEGLIGIBLE = 1e-12  # of an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ def roc_points(labels: Flags, scores: Floats) -> tuple[Floats, Floats]:
     return np.asarray(false, dtype=np.float64), np.asarray(true, dtype=np.float64)
 
 
-def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAuc:
-    """The AUC, with a bootstrap interval that resamples positives and negatives separately.
+def roc_auc(labels: Flags, scores: Floats) -> RocAuc:
+    """The AUC, with an interval by DeLong's error of its logit, which stays inside 0 and 1.
 
     The p-value is that of the Mann-Whitney test, whose statistic is the AUC up to scale.
     """
@@ -46,10 +48,12 @@ def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAu
     sizes: dict[str, Any] = {"positives": groups[0].size, "negatives": groups[1].size}
     if min(sizes.values()) < 2:
         return RocAuc(value, method=FEW, p=p, **sizes)
-    low, high, _ = stratified_ends(groups, _areas, methods=("percentile",), rng=rng)
-    if low == high:
-        return RocAuc(value, method=f"{NO_SPREAD}: every resample gives the same area", p=p, **sizes)
-    return RocAuc(value, low, high, "percentile, stratified", p, **sizes).widen()
+    error = _error(_placements(*groups), _placements(*groups[::-1]))
+    if error < NEGLIGIBLE:
+        return RocAuc(value, method=f"{NO_SPREAD}: all items of a group are placed alike", p=p, **sizes)
+    reach = float(norm.ppf(0.975)) * error / (value * (1 - value))
+    low, high = (float(expit(logit(value) + side * reach)) for side in (-1, 1))
+    return RocAuc(value, low, high, "delong, logit", p, **sizes)
 
 
 def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
@@ -66,20 +70,17 @@ def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
         return without
     above = _placements(a[labels], a[~labels]) - _placements(b[labels], b[~labels])
     below = _placements(a[~labels], a[labels]) - _placements(b[~labels], b[labels])
-    error = float(np.sqrt(above.var(ddof=1) / positives + below.var(ddof=1) / negatives))
-    if error < 1e-12:
+    error = _error(above, below)
+    if error < NEGLIGIBLE:
         return replace(without, method=f"{NO_SPREAD}: both order the items alike")
     reach = float(norm.ppf(0.975)) * error
     p = float(2 * norm.sf(abs(value) / error))
     return RocAuc(value, value - reach, value + reach, "delong", p, positives, negatives)
 
 
-def _areas(positives: Floats, negatives: Floats, axis: int = -1) -> Floats:
-    """AUCs of many resamples: the share of (positive, negative) pairs in the right order."""
-    size, others = positives.shape[axis], negatives.shape[axis]
-    ranks = rankdata(np.concatenate([positives, negatives], axis=axis), axis=axis)
-    total = np.take(ranks, np.arange(size), axis=axis).sum(axis=axis)
-    return np.asarray((total - size * (size + 1) / 2) / (size * others))
+def _error(above: Floats, below: Floats) -> float:
+    """DeLong's standard error, from the placements of the positives and of the negatives."""
+    return float(np.sqrt(above.var(ddof=1) / above.size + below.var(ddof=1) / below.size))
 
 
 def _placements(values: Floats, others: Floats) -> Floats:

@@ -68,8 +68,8 @@ def validity(
     differences = np.stack([table.difference for table in tables])[:, kept].mean(axis=0)
     return Validity(
         *(measure, statistic, data, axis, scores, int(kept.sum())),
-        own=correlation([trends[axis]], [scores], rng=rng),
-        others={name: correlation([trend], [scores], rng=rng) for name, trend in others.items()},
+        own=correlation([trends[axis]], [scores]),
+        others={name: correlation([trend], [scores]) for name, trend in others.items()},
         margin=_margin(scores, trends[axis], [*others.values()], rng=rng),
         reliability=_reliability(values[:, kept], seed),
         mean_difference=dict(zip(tables[0].items[kept].tolist(), differences.tolist(), strict=True)),

@@ -118,7 +118,7 @@ def tpr_gaps(truth: Sequence[str], predicted: Sequence[str], genders: Sequence[s
     resampled = _resample_gaps(table, seed)
     rates, totals = table[..., 0] / table[..., 1], table[..., 1]
     gaps, shares = rates[:, 0] - rates[:, 1], totals[:, 0] / totals.sum(axis=1)
-    r = correlation([shares], [gaps], rng=generator(seed, "r"))
+    r = correlation([shares], [gaps])
     r = replace(r, method=f"{r.method}, classes resampled") if r.has_interval else r
     right_share = accuracy(right.astype(np.float64), seed=seed)
     named, n = {"statistic": "TPR gap, women − men", "null": 0.0}, len(truth)

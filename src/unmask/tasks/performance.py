@@ -47,7 +47,7 @@ def score_with_interval(
     """The score with an interval over examples."""
     predicted, targets = _predictions(classifier, examples, labels)
     if not labels:
-        return correlation([predicted], [targets], rng=generator(seed, "rated"))
+        return correlation([predicted], [targets])
     return accuracy((predicted == targets).astype(np.float64), seed=seed)
 
 

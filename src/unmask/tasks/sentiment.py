@@ -101,7 +101,7 @@ def _by_profession(
         for name in names
     ]
     shares, differences = np.array([[share, value.value] for _, share, value in found]).T
-    r = correlation([shares], [differences], rng=generator(seed, PROFESSION))
+    r = correlation([shares], [differences])
     named = {"statistic": "r with share of women", "group": f"sentences={PROFESSION}"}
     return tuple(found), Estimate.of(r, null=0.0, n=len(found), **named)
 

@@ -127,7 +127,7 @@ def summarize(
     for source, by in women.items():
         known = [at for at, name in enumerate(names) if name in by]
         shares = np.array([by[names[at]] for at in known])
-        value = correlation([shares], [differences[known]], rng=generator(seed, source))
+        value = correlation([shares], [differences[known]])
         named = {"statistic": "r with share of women", "group": f"shares={source}"}
         r[source] = Estimate.of(value, null=0.0, n=len(by), **named)
     mean = mean_interval(differences, rng=generator(seed, "gap"))

@@ -13,7 +13,6 @@ import numpy as np
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
-from unmask.core.seeds import generator
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources, user_source
 from unmask.findings import Finding
@@ -72,7 +71,7 @@ def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
     women = riddles.share_of_women(sources(settings)[1])
     known = {name: women[name] for name in preference if name in women}
     preferred = np.array([preference[name] for name in known])
-    r = correlation([np.array(list(known.values()))], [preferred], rng=generator(seed, "correlation"))
+    r = correlation([np.array(list(known.values()))], [preferred])
     gaps = {"all": accuracy_gap(answers, seed=seed, label="all")}
     parts = {kind: [each for each in answers if each.item.groups["participant"] == kind] for kind in PARTICIPANTS}
     if all(parts.values()):

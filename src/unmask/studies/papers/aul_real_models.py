@@ -11,7 +11,6 @@ import numpy as np
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from unmask.core.estimate import Estimate, Value
-from unmask.core.seeds import generator
 from unmask.core.types import Outcome, Row
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.measures import find
@@ -93,7 +92,7 @@ def real_models_section(answers: RealAnswers, run: RunTables, scores: Sequence[P
     changes = _changes(answers, seed)
     if changes:
         tables.append(_change_table(changes))
-    alike = [*_alike(answers, run, seed)]
+    alike = [*_alike(answers, run)]
     if alike:
         tables.append(_alike_table(alike))
     if printed:
@@ -147,7 +146,7 @@ def _change_table(changes: Changes) -> Table:
     return Table("Differences between real models", columns, rows, "Over the same items; McNemar's exact test.")
 
 
-def _alike(answers: RealAnswers, run: RunTables, seed: int) -> Iterator[tuple[Cell, ...]]:
+def _alike(answers: RealAnswers, run: RunTables) -> Iterator[tuple[Cell, ...]]:
     """For every model and measure of the run, and every real model: do they decide the same items alike?"""
     for real, rows in answers.rows.items():
         theirs = {row.item: row for row in rows}
@@ -160,7 +159,7 @@ def _alike(answers: RealAnswers, run: RunTables, seed: int) -> Iterator[tuple[Ce
                 other = [theirs[item] for item in kept.items.tolist()]
                 wins = np.array([row.outcome == "more" for row in other], dtype=np.bool_)
                 ratio = np.array([row.difference for row in other])
-                rho = correlation([kept.difference], [ratio], rng=generator(seed, real, model, measure), ranks=True)
+                rho = correlation([kept.difference], [ratio], ranks=True)
                 same = wilson(int((kept.wins == wins).sum()), wins.size)
                 yield (model, measure, real, same, _kappa(kept.wins, wins), rho, wins.size)
 

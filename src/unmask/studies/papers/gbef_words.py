@@ -136,7 +136,7 @@ def scatter(results: Results, options: StudyOptions) -> Finding:
     ]
     x, y = (np.array([row[name] for row in rows], dtype=np.float64) for name in ("x", "y"))
     fit = fit_line(x, y).slope
-    r = correlation([x], [y], rng=generator(options.seed, "figure 10"))
+    r = correlation([x], [y])
     answer = (
         f"over {len(rows)} professions APPD after = slope × before + constant, slope {fit.value:.2f} "
         f"({fit.low:.2f} to {fit.high:.2f}), r = {r.value:.2f} ({r.low:.2f} to {r.high:.2f}), R² = {r.value**2:.2f}; "
