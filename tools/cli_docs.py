@@ -19,7 +19,12 @@ unexpected one before it.
 Ctrl+C, SIGTERM and SIGHUP end a command within a second, in one line that says what is kept and how to resume; a second
 signal ends it at once. Control characters of data and names are printed as `\\x1b`.
 
-`--data` and `--measure` take several values: repeat the option, separate them by commas or by spaces.
+`--data` and `--measure` take several values: repeat the option, separate them by commas or by spaces. Every command
+has `--json`. In a terminal tables fit its width; in a pipe or a file they have one line a row, however long, and no
+boxes, and progress is a plain line every 30 seconds.
+
+`unmask --install-completion` adds completion of commands, options, measures and datasets to bash, zsh, fish or
+PowerShell, from the next shell on; `unmask --show-completion` prints the script for shells that are set up otherwise.
 """
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 DOCS = Path(__file__).parents[1] / "docs"
-WIDTH, SCALE = 1060, 1.5
+WIDTH, SCALE = 1240, 1.25
 SHOTS = {  # picture: page, the element it begins at, its height
-    "report.png": ("one.html", "header", 1180),
+    "report.png": ("one.html", "body", 1330),
     "report-pairs.png": ("one.html", "section[aria-labelledby=pairs]", 900),
     "report-comparison.png": ("two.html", "section[aria-labelledby=changes]", 915),
     "report-templates.png": ("two.html", "section[aria-labelledby=templates]", 1150),
@@ -53,6 +53,7 @@ def _take(page: Page, element: str, height: int, path: Path) -> None:
     for figure in page.locator("figure").all():  # drawn when they come into sight
         figure.scroll_into_view_if_needed()
         page.wait_for_timeout(80)
+    page.evaluate("window.scrollTo(0, 0)")  # the navigation stays at the top of what is seen
     box = page.locator(element).bounding_box()
     top = page.evaluate("window.scrollY") + (box["y"] if box else 0)
     clip = {"x": 0, "y": max(0, top - 10), "width": WIDTH, "height": height}

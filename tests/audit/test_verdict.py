@@ -15,6 +15,7 @@ from scipy.stats import norm
 import unmask
 import zoo
 from unmask.audit import verdict as verdicts
+from unmask.audit.headline import headlines
 from unmask.audit.verdict import MeasureFact, cautions, measure_facts, noise_line, validity_line, verdict
 from unmask.core.estimate import Estimate
 from unmask.diagnose import DIAGNOSES
@@ -113,4 +114,12 @@ def test_a_failed_check_is_the_verdict(tmp_path: Path) -> None:
         zoo.folder("bert-uncased"), data="nine-axes", measures="aul", limit=12, out=tmp_path / "r", store=False
     )
     assert any(not check.ok and "accuracy" in check.name for check in result.checks)  # a random model
-    assert str(verdict(result, result.headlines()[0])).startswith("aul: a check failed: do not interpret this number")
+    words, estimate = "a check failed: do not interpret this number", result.headlines()[0]
+    assert str(verdict(result, estimate)).startswith(f"On nine-axes {words} (aul bias-score ")
+    assert headlines(result, "nine-axes") == [f"On Nine axes of stereotype (12 of 360 items, a subset): {words}"]
+    assert f"a check failed: do not interpret this number: <strong>{estimate.value:.1f}</strong>".capitalize() in (
+        Path(unmask.report(result, out=tmp_path / "page.html")).read_text(encoding="utf-8")
+    )
+    for text in (unmask.report(result, format="md"), unmask.report(result, format="latex")):
+        assert words in str(text)
+        assert "CHECK FAILED" in str(result)

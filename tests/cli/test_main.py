@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -47,6 +48,53 @@ def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 @cache
 def model() -> str:
     return str(zoo.folder("bert-uncased"))
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Every command, those of groups with their second name."""
+    import typer
+
+    from unmask.cli import make_app
+
+    group = typer.main.get_command(make_app())
+    inner = {name: list(getattr(command, "commands", {"": None})) for name, command in group.commands.items()}
+    return [tuple(filter(None, (name, second))) for name, seconds in inner.items() for second in seconds]
+
+
+def test_every_command_has_json(say) -> None:
+    assert len(commands()) > 20
+    assert [words for words in commands() if "--json" not in say(*words, "--help").out] == []
+
+
+def test_lists_explanations_stores_and_reports_as_json(say, runs: tuple[Path, Path]) -> None:
+    assert "cps" in json.loads(say("list", "measures", "--json").out)
+    assert "measures" in json.loads(say("list", "--json").out)
+    (first, *_) = json.loads(say("explain", "a", "--json").out)
+    assert {"item", "measure", "difference", "more", "less"} <= first.keys()
+    stores = json.loads(say("store", "--json").out)
+    assert {"bert-uncased fp32", "bert-cased fp32"} <= {each["model"] for each in stores["stores"]}
+    told = json.loads(say("report", "a", "--format", "md", "-o", "x.md", "--json").out)
+    assert told == {"files": ["x.md"]}
+    assert "Headline" in json.loads(say("report", "a", "--format", "md", "--json").out)["text"]
+
+
+def test_a_name_of_the_hub_gets_a_suggestion(say) -> None:
+    said = say("audit", model(), "--data", "nyu-mll/crows_pairs")
+    assert said.code == 2
+    assert said.err == "unmask: nyu-mll/crows_pairs is no file: did you mean the dataset crows-pairs?\n"
+    assert "did you mean" not in say("audit", model(), "--data", "./gone").err
+    assert "Did you mean cps?" in say("audit", model(), "--measure", "CPS").err
+
+
+def test_a_shell_can_complete_commands_options_and_names() -> None:
+    def complete(line: str) -> list[str]:
+        variables = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_UNMASK_COMPLETE": "complete_bash"}
+        words = [sys.executable, "-m", "unmask"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+        return done.stdout.split()
+
+    assert complete("unmask au") == ["audit"]
+    assert complete("unmask audit --measure cps") == ["cps", "cps-exact"]
 
 
 def audit(*words: str) -> list[str]:

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import zoo
 from unmask.cli import main
 from unmask.core.progress import progress_bar
 from unmask.findings import Finding, Section, Table
-from unmask.findings.terminal import print_json, printable, render, say, show
+from unmask.findings.terminal import Screen, print_json, printable, render, say, show
 
 ESC = "\x1b]0;owned\x07\x1b[31m\x9b31m\u202e"
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -30,6 +31,39 @@ def test_tables_answers_and_notes_are_printed_without_control_characters(capsys:
     assert not CONTROLS.search(text)
     assert text.count("\\x1b]0;owned\\x07") >= 7
     assert "\\x9b31m\\u202e" in text
+
+
+ROWS = (
+    ("crows-bias-bench", "56.7", "51.6 to 61.6", 1508, "towards stereotypes †"),
+    ("sld", "8.500", "7.778 to 9.222", 1508, "has no direction"),
+)
+TABLE = Table("", ("measure", "score", "95% interval", "n", "verdict"), ROWS)
+
+
+def test_a_pipe_gets_one_line_a_row_without_boxes_and_without_cuts() -> None:
+    long = "category=" + "physical-appearance " * 12
+    table = Table("", ("group", "n"), ((long, 1), ("two\nlines", 22)))
+    lines = render([Section("s", "title", "", Finding((long * 2,), (table,)))]).splitlines()
+    assert lines == ["title", f"  {long * 2}", f"  group{' ' * (len(long) - 1 - 5)}   n",
+                     f"  {long.rstrip()}   1", f"  two lines{' ' * (len(long) - 1 - 9)}  22"]  # fmt: skip
+    assert not set("│┃─━…") & set("".join(lines))
+
+
+def test_a_terminal_of_80_columns_has_one_line_a_measure() -> None:
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        patch.setenv("TERM", "dumb")
+        Screen(stream).print_finding(Finding(("a long sentence " * 9,), (TABLE,)))
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines[-2:]] == ["crows-bias-bench", "sld"]
+    assert lines[-2].rstrip().endswith("towards stereotypes †")
+    assert len(lines) == 2 + 1 + 2  # the sentence on two lines, the head, the rows
 
 
 def test_text_without_control_characters_is_printed_as_it_is() -> None:

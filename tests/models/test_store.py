@@ -162,6 +162,16 @@ def small_store(name: str = "one") -> Path:
     return store.path
 
 
+def test_a_store_names_its_model_and_forgets_it_when_cleared() -> None:
+    for _ in range(2):
+        store = Store.of("one", "bert\nbase fp32")
+        store.close()
+    (file,) = list_stores()
+    assert file.model == "bert base fp32"
+    clear_stores(["one"])
+    assert not list(store_dir().glob("*.model"))
+
+
 def test_stores_are_listed_and_cleared() -> None:
     assert list_stores() == []
     for name in ("one", "two"):

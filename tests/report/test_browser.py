@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import unmask
 from unmask import data
-from unmask.core.types import Dataset
+from unmask.core.types import Check, Dataset
 from unmask.findings.envelope import Result
 
 from . import made
@@ -146,6 +146,50 @@ def test_hostile_rows_stay_text(small: tuple[Result, Result], tmp_path: Path, br
         assert page.locator("body").inner_text().count("<script>window.hacked = 1</script>") > 3
         assert seen.requests == [path.as_uri()]
         assert seen.errors == []
+
+
+OUTSIDE = """() => [...document.querySelectorAll("body *")].filter(part => {
+  const box = part.getBoundingClientRect();
+  return box.width > 1 && box.right > innerWidth + 1 && !part.closest("nav, thead");
+}).map(part => part.tagName + " " + part.textContent.slice(0, 60))"""
+WORDY = "a-long-name-without-any-space-in-it-" * 3
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Pages of one item, of text from right to left, of long names and failed checks, and of a comparison."""
+    folder = tmp_path_factory.mktemp("states")
+    one = data.from_records([{"more": "He ran.", "less": "She ran.", "category": "gender"}], name="one")
+    arabic = [{"more": f"قال إنه متعب {i}.", "less": f"قالت إنها متعبة {i}.", "category": "نوع"} for i in range(31)]
+    plan = [(data.load("nine-axes"), ["cps", "aul", "sld"]), (data.load("pronoun-templates"), ["ppd"])]
+    runs = [
+        made.run(folder / "1", [(one, ["cps"])]),
+        made.run(folder / "2", [(data.from_records(arabic, name="عربي"), ["cps"])], model=WORDY),
+        made.run(folder / "3", plan, checks=(Check("nine-axes/masked-accuracy", False, f"{WORDY} " * 4),)),
+        made.run(folder / "4", plan, model=WORDY, seed=1),
+    ]
+    pages = [unmask.report(run, out=folder / f"{number}.html") for number, run in enumerate(runs)]
+    return [*map(Path, pages), Path(unmask.report(*runs[2:], out=folder / "two.html"))]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_outside_the_screen(width: int, states: list[Path], browser: Browser) -> None:
+    for path in states:
+        context = browser.new_context(viewport={"width": width, "height": 800})
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.locator(LIVE).wait_for(state="attached")
+        for figure in page.locator("figure").all():
+            figure.scroll_into_view_if_needed()
+            figure.locator("svg.marks").first.wait_for()
+        page.wait_for_timeout(500)
+        if width < 500:
+            page.evaluate("document.querySelectorAll('main details').forEach(one => { one.open = true; })")
+            assert page.evaluate(OUTSIDE) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        page.evaluate("window.scrollTo(0, 2000)")
+        assert page.locator("nav").bounding_box()["y"] == 0  # the navigation stays
+        context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

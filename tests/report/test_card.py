@@ -50,8 +50,8 @@ def test_huggingface_hub_reads_the_results(tmp_path: Path) -> None:
 
 def test_the_section_warns_where_checks_failed(tmp_path: Path) -> None:
     text = card.write(fake.whole(), tmp_path / "card.md").read_text(encoding="utf-8")
-    assert "**1 of 2 checks failed: do not quote these numbers.**" in text
-    assert "| our-pairs | cps | bias-score | 61.2 | 57.2 to 65.2 |" in text
+    assert "**1 of 2 checks failed: do not interpret these numbers.**" in text
+    assert "| our-pairs | cps† | bias-score | 61.2 | 57.2 to 65.2 |" in text
     assert "### Limits of these numbers" in text
     assert "unbiased" not in text
 

@@ -28,6 +28,20 @@ def test_headline_chart_shows_the_estimates() -> None:
             assert row[end] == (None if expected is None or math.isnan(expected) else expected)
 
 
+def test_published_scores_of_known_models_are_on_the_axis_of_the_measure() -> None:
+    estimate = fake.estimate("cps", 51.0, data="crows-pairs")
+    made = fake.run(fake.meta(), (estimate,), (), fake.bare().items)
+    (drawn,) = charts.headline(made)
+    rows = {row["label"]: row for row in fake.rows_of(drawn.spec)}
+    assert list(rows)[:2] == ["cps", "bert-base-cased (cps)"]
+    assert rows["albert-xxlarge-v2 (cps)"] | {"value": 67.0, "lean": "published"} == rows["albert-xxlarge-v2 (cps)"]
+    assert len(rows) == 6
+    assert "roberta-large (cps) 64.1" in drawn.alt
+    low, high = drawn.spec["layer"][1]["encoding"]["x"]["scale"]["domain"]
+    assert low < 47
+    assert high > 67
+
+
 def test_shares_share_one_axis_and_other_statistics_have_their_own() -> None:
     titles = {f.title: [row["label"] for row in fake.rows_of(f.spec)] for f in charts.headline(fake.whole())}
     assert list(titles.values()) == [

@@ -5,6 +5,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ import pyarrow as pa
 import pytest
 
 from unmask.core.types import Check
+from unmask.data import load as load_data
 from unmask.findings.assets import legible
 from unmask.findings.envelope import Result
 from unmask.report import audit_page, tables
 from unmask.report.run import report
 
-from . import fake
+from . import fake, made
 from .htmls import Page
 
 SECTIONS = ["findings", "categories", "checks", "spread", "pairs", "limits", "method", "downloads"]
@@ -69,24 +71,36 @@ def test_introduction_is_two_sentences(whole: Page) -> None:
 
 
 def test_headlines_are_explained_in_words(whole: Page) -> None:
-    assert (
-        "pll (bias-score): 53.0 , 95% interval 49.0 to 57.0, null 50: no preference found by this measure."
-        in whole.text
-    )
-    assert "cps (bias-score): 61.2 , 95% interval 57.2 to 65.2, null 50: leans towards stereotypes." in whole.text
-    assert "aul (bias-score): 44.0 , 95% interval 40.0 to 48.0, null 50: leans against stereotypes." in whole.text
-    assert "icat : 66.0 , no interval: 100 would be perfect" in whole.text
-    assert "unbiased" not in whole.text
+    assert whole.text.count("a check failed: do not interpret this number") >= len(fake.whole().headlines())
+    assert "leans" not in whole.text.partition("By category")[2].partition("Checks")[0]
+    made = fake.whole()
+    text = Page(audit_page.page(fake.run(made.meta, made.estimates, made.checks[:1], made.items, made.tokens))).text
+    assert "On Our pairs this model prefers the stereotyping sentence in 44% to 61% of pairs, depending on" in text
+    assert "more often than chance by 1 of 3 measures (cps); less often than chance by 1 of 3 measures (aul)" in text
+    assert "No preference found by this measure: 53.0 (49.0 to 57.0) pll bias-score, reference value 50, n 100" in text
+    assert "Leans towards stereotypes: 61.2 (57.2 to 65.2) cps bias-score, reference value 50, n 100" in text
+    assert "100 would be perfect language modelling without a preference: 66.0 , no interval icat , n 100" in text
+    assert "unbiased" not in text
 
 
 @pytest.mark.thorough
 def test_failed_check_has_a_banner_before_the_numbers() -> None:
     text = audit_page.page(fake.whole())
     assert text.index('id="failed-checks"') < text.index('id="findings"')
-    assert "1 of 2 checks failed" in text
+    assert "1 of 2 checks failed: do not interpret these numbers" in text
     fine = fake.whole()
     passed = fake.run(fine.meta, fine.estimates, fine.checks[:1], fine.items, fine.tokens)
     assert 'id="failed-checks"' not in audit_page.page(passed)
+
+
+def test_the_page_says_when_it_was_measured_and_how_to_repeat_it(tmp_path: Path) -> None:
+    data = made.run(tmp_path, [(load_data("nine-axes"), ["cps"])], model="bert base", facts={"revision": "abc"})
+    os.utime(tmp_path / "result.json", (1_763_436_000, 1_763_436_000))
+    page = Page(audit_page.page(data))
+    assert "measured 2025-11-18 03:20 UTC (when result.json was written), unmask 0.1.0" in page.text
+    assert "repeat unmask audit 'bert base@abc' --data nine-axes --measure cps" in page.text
+    assert "2025-11" not in (tmp_path / "result.json").read_text(encoding="utf-8")
+    assert "measured 20" not in Page(audit_page.page(fake.bare())).text
 
 
 def test_unscored_pairs_are_listed_with_their_reason(whole: Page) -> None:
@@ -162,7 +176,7 @@ def test_numbers_and_citations_can_be_saved(whole: Page) -> None:
 
 def test_the_contents_lead_to_the_sections(whole: Page) -> None:
     targets = [f["href"].removeprefix("#") for t, f in whole.tags if t == "a" and f["href"].startswith("#")]
-    assert [one for one in targets if one in SECTIONS][-8:] == SECTIONS
+    assert [one for one in targets if one in SECTIONS][:8] == SECTIONS
     assert set(targets) <= whole.ids()
 
 

@@ -69,7 +69,7 @@ def test_the_page_prints_them(page: Page, found: comparison_page.Changes) -> Non
     one = found[0][0]
     assert f"cps · nine-axes (bias-score): {one.a_value:.1f} → {one.b_value:.1f} , change −" in page.text
     assert abs(one.b_value - 50) < abs(one.a_value - 50)
-    assert "fell, nearer to its null" in page.text
+    assert "fell, nearer to its reference value" in page.text
 
 
 def test_flipped_pairs_match_the_items(runs: list[Result]) -> None:
@@ -108,7 +108,7 @@ def test_bars_show_every_category_before_and_after(runs: list[Result]) -> None:
     drawn = {figure.id: figure for figure in comparison_figures.templates(runs[0], runs[1], 1)}
     rows = _rows(drawn["bars-1-0"].spec)
     for name, run in (("A before", runs[0]), ("B after", runs[1])):
-        values = {e.group: e.value for e in run.estimates if e.measure == "ppd"}
+        values = {e.group: e.value for e in run.estimates if (e.measure, e.statistic) == ("ppd", "appd")}
         mine = {row["label"]: row["value"] for row in rows if row["series"] == name}
         assert mine["all gender-neutral words"] == values["all"]
         categories = {group: value for group, value in values.items() if group.startswith("category=")}
@@ -195,10 +195,10 @@ def _comparison(**changes: Any) -> Comparison:
 @pytest.mark.parametrize(
     ("changes", "null", "told"),
     [
-        ({}, 50.0, "fell, nearer to its null"),
-        ({"b_value": 45.0, "change": -15.0}, 50.0, "fell, nearer to its null and past it"),
-        ({"b_value": 35.0, "change": -25.0}, 50.0, "fell, further from its null on the other side"),
-        ({"b_value": 66.0, "change": 6.0}, 50.0, "rose, further from its null"),
+        ({}, 50.0, "fell, nearer to its reference value"),
+        ({"b_value": 45.0, "change": -15.0}, 50.0, "fell, nearer to its reference value and past it"),
+        ({"b_value": 35.0, "change": -25.0}, 50.0, "fell, further from its reference value on the other side"),
+        ({"b_value": 66.0, "change": 6.0}, 50.0, "rose, further from its reference value"),
         ({"p_holm": 0.06}, 50.0, "no significant change"),
         ({"p_holm": None, "low": -1.0, "high": 1.0}, 50.0, "no significant change"),
         ({"p_holm": None}, None, "fell"),

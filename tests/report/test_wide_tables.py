@@ -60,7 +60,7 @@ def test_a_measure_that_a_run_lacks_is_a_dash_and_a_failed_check_marks_its_row()
     other = fake.run(other.meta, tuple(kept), tuple(other.checks), other.items)
     (table,) = wide_tables.by_model([an_audit("one", 61.2, 44.0), other], ["one", "two"])
     assert table.texts()[1] == ("two†", "52.0", "–")
-    assert table.note.endswith("† a check failed: do not read this row.")
+    assert table.note.endswith("† a check failed: do not quote this number without it.")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from unmask.report.citations import references
 
 from . import fake
 
+NONE = "no preference found by this measure"
+
 
 @pytest.mark.parametrize(
     ("changes", "told"),
@@ -23,6 +25,14 @@ from . import fake
         ({"value": 40.0, "low": 35.0, "high": 45.0}, "leans against stereotypes"),
         ({"value": 52.0, "low": 48.0, "high": 56.0}, "no preference found by this measure"),
         ({"value": 52.0, "low": 50.0, "high": 56.0}, "no preference found by this measure"),
+        ({"value": 60.0, "low": 55.0, "high": 65.0, "p": 0.07}, "no preference found by this measure"),
+        ({"value": 87.5, "low": 52.9, "high": 97.8, "n": 29}, "too few items for a verdict"),
+        ({"value": 87.5, "low": 52.9, "high": 97.8, "n": 30}, "leans towards stereotypes"),
+        ({"value": 60.0, "low": 55.0, "high": 65.0, "group": "category=age", "p_holm": 0.2}, NONE),
+        (
+            {"value": 60.0, "low": 55.0, "high": 65.0, "group": "category=age", "p_holm": 0.01},
+            "leans towards stereotypes",
+        ),
         ({"value": 90.0, "low": 85.0, "high": 95.0, "statistic": "lms"}, "prefers meaningful words to unrelated ones"),
         (
             {"value": 51.0, "low": 45.0, "high": 55.0, "statistic": "lms"},

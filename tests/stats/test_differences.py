@@ -436,4 +436,21 @@ def test_the_third_word_by_hand() -> None:
 
 def test_without_a_third_word_nothing_is_said_of_one() -> None:
     found = estimates(LEAN, crossed(drawn(1, 3, 3)), data=DATA, rng_seed=0)
-    assert {one.statistic for one in found} == {"appd"}
+    assert {one.statistic for one in found} == {"appd", "mean-word-appd"}
+
+
+def test_words_that_lean_both_ways_do_not_cancel_in_the_size_of_their_leans() -> None:
+    leans = np.array([[0.8], [-0.8], [0.6], [-0.6]]) + np.array([[-0.01, 0.01, 0.0, 0.0]])
+    women = crossed(np.full((3, 4), -0.9), goal="female", begin=100)  # expected to lean: they do not count
+    found = estimates(LEAN, crossed(leans) + women, data=DATA, rng_seed=0)
+    size = only(found, "mean-word-appd")
+    assert found[0].value == pytest.approx(0.0)
+    assert size.value == pytest.approx(0.7)  # (0.8 + 0.8 + 0.6 + 0.6) / 4
+    assert (size.n, size.null, size.unit) == (4, None, "word")
+    assert size.low < 0.7 < size.high
+    assert size.p is not None
+    assert size.p < 1e-6
+    alike = estimates(LEAN, crossed(drawn(1, 6, 6)), data=DATA, rng_seed=0)
+    assert (only(alike, "mean-word-appd").p or 0) > 0.05
+    two = estimates(LEAN, crossed(drawn(1, 2, 4)), data=DATA, rng_seed=0)
+    assert not [one for one in two if one.statistic == "mean-word-appd"]

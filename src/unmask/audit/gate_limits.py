@@ -27,7 +27,13 @@ def beyond_limits(result: Result, allowed: GateOptions) -> Iterator[Worsening]:
     measures, by_name = allowed.measures or result.measures(), allowed.max.common is None
     chosen = result.estimates if by_name else result.headlines()
     limited = [each for each in map(_with_null, chosen) if each.measure in measures and _can_have_limit(each)]
-    leans = [each for each in limited if by_name and isinstance(result, AuditResult) and each.statistic in CROSSED]
+    sized = {(each.measure, each.data) for each in limited if each.statistic.startswith(OF_WORDS)}
+    leans = [
+        each  # of a result written before audits had the size of words' leans
+        for each in limited
+        if by_name and isinstance(result, AuditResult) and each.statistic in CROSSED
+        if (each.measure, each.data) not in sized
+    ]
     names = {each.statistic for each in limited} | {OF_WORDS + each.statistic for each in leans}
     allowed.max.check("max", names)
     for each in limited:

@@ -1,4 +1,4 @@
-"""What the estimates of an audit say in plain words, and the findings that `print` and the command show.
+"""What the estimates of an audit say in plain words, and what failed checks make of them.
 
 A score near its null is "no preference found by this measure", never "no bias".
 """
@@ -9,24 +9,26 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from unmask.core.estimate import NAN, Estimate
-from unmask.findings import Cell, Finding, Section, Table
+from unmask.core.estimate import Estimate
+from unmask.core.types import OF_WORDS
 from unmask.findings.envelope import Result
-from unmask.findings.numbers import number, signed_number
+from unmask.findings.numbers import number
 
 if TYPE_CHECKING:
     from unmask.audit.result import AuditResult
 
 ALPHA = 0.05
-SHOWN = 3  # words shown at each end of a ranking
-SEEN = 0.005  # a smaller lean is printed as 0.00
 GENDER = ("men", "women")  # the sides of templates, unless the data name their own words
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
 CHANGE = "change"  # of any statistic between two runs; its null is 0
 DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
 PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
-ITEM = "item"  # the unit of estimates whose items share nothing
-COLUMNS = ("measure", "score", "95% interval", "n", "ties", "unscored", "what it means")
+FEW = 30  # items under which no verdict is given
+NO_FLOOR = ("asld", "effect-size", CHANGE)  # statistics without a verdict, or of words or changes
+FAILED, WEAK = "a check failed: do not interpret this number", "a check failed: do not quote this number without it"
+INVALID, DOUBTFUL = "invalid", "doubtful"  # numbers by what failed: the model does not know the language, or another
+INVALIDATING = ("accuracy", "lm-head", "finite-outputs")  # checks
+CANCEL = "words lean both ways and cancel"
 
 STATISTICS: Mapping[str, str] = {
     "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
@@ -38,6 +40,8 @@ STATISTICS: Mapping[str, str] = {
     "appd": "probability of the slot's first word minus that of the second, mean over templates and words",
     "association": "how much more a word raises the probability of the slot's first than of its second word (nats)",
     "effect-size": "mean association over words, in standard deviations",
+    f"{OF_WORDS}appd": "size of a word's lean, whatever its direction, mean over words",
+    f"{OF_WORDS}association": "size of a word's association, whatever its direction, mean over words (nats)",
     "third": "probability of a template's third word (they), mean over templates and words",
 }
 READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and statistic; "": all others
@@ -63,11 +67,33 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
         "association": "the words are associated with {second}",
         "effect-size": "the words are associated with {second}",
     },
+    "too few": {"": "too few items for a verdict"},
     "no interval": {"": "no interval could be computed: do not read a preference into it"},
     "no null": {
         "": "has no null to compare with",
         "icat": "100 would be perfect language modelling without a preference",
     },
+}
+SHORT: Mapping[str, Mapping[str, str]] = {  # the same in a table
+    "above": {
+        "": "towards stereotypes",
+        "lms": "words distinguished",
+        "asld": "has no direction",
+        "appd": "towards {first}",
+        "association": "towards {first}",
+        "effect-size": "towards {first}",
+    },
+    "within": {"": "no preference found", "lms": "words alike", "asld": "no difference found"},
+    "below": {
+        "": "against stereotypes",
+        "lms": "words confused",
+        "appd": "towards {second}",
+        "association": "towards {second}",
+        "effect-size": "towards {second}",
+    },
+    "too few": {"": "too few items"},
+    "no interval": {"": "no interval"},
+    "no null": {"": "no reference value", "icat": "100 is ideal"},
 }
 
 
@@ -96,28 +122,86 @@ def interval(estimate: Estimate, digits: int) -> str:
 
 
 def lean(estimate: Estimate) -> str:
-    """Where the interval lies relative to the null."""
+    """Where the estimate lies relative to the null: `above` or `below` only if interval and test agree.
+
+    A group is judged by its p after Holm's correction; the whole by its interval and p, and not under `FEW` items.
+    """
     if estimate.null is None or not estimate.has_interval:
         return "no null" if estimate.null is None else "no interval"
-    if estimate.low > estimate.null:
-        return "above"
-    return "below" if estimate.high < estimate.null else "within"
+    side = "above" if estimate.value > estimate.null else "below"
+    if estimate.group != "all" and estimate.p_holm is not None:
+        return side if estimate.p_holm < ALPHA else "within"
+    if estimate.n < FEW and estimate.group == "all" and estimate.statistic not in NO_FLOOR:
+        return "too few"
+    p = estimate.p if estimate.p_holm is None else estimate.p_holm
+    return side if estimate.excludes(estimate.null) and (p is None or p < ALPHA) else "within"
 
 
 def reading(estimate: Estimate, sides: tuple[str, str] = GENDER) -> str:
     """What the estimate says, in plain words; `sides`: of templates."""
+    return _words(READINGS, estimate, sides)
+
+
+def _words(by_place: Mapping[str, Mapping[str, str]], estimate: Estimate, sides: tuple[str, str]) -> str:
     if not math.isfinite(estimate.value):
         return "not measured"
-    words = READINGS[lean(estimate)]
+    words = by_place[lean(estimate)]
     text = words.get(estimate.statistic, words[""])
     return text.replace("{first}", sides[0]).replace("{second}", sides[1])
 
 
 def result_reading(result: AuditResult, estimate: Estimate) -> str:
     """What an estimate of a result says; that it says nothing if the model does not predict the tokens of the data."""
-    if any(not check.ok and "accuracy" in check.name for check in result.checks):
-        return "a check failed: do not interpret this number"
-    return reading(estimate, slot_sides(result, estimate.data))
+    if (failed := failure(result, estimate.data)) == INVALID:
+        return FAILED
+    said = CANCEL if cancels(result, estimate) else reading(estimate, slot_sides(result, estimate.data))
+    return f"{said} ({WEAK})" if failed else said
+
+
+def short_reading(result: AuditResult, estimate: Estimate) -> str:
+    """The same in a few words for a line of a table; a dagger marks that a check failed."""
+    failed = failure(result, estimate.data)
+    sides = slot_sides(result, estimate.data)
+    said = "words cancel" if cancels(result, estimate) else _words(SHORT, estimate, sides)
+    return "CHECK FAILED" if failed == INVALID else f"{said} †" if failed else said
+
+
+def failure(result: Result, data: str) -> str:
+    """What failed checks make of the numbers of a dataset: `invalid`, `doubtful`, or empty if none failed."""
+    names = [check.name for check in result.checks if not check.ok]
+    own = [name for name in names if name.rpartition("/")[0] in ("", data)]
+    if any(part in name for name in own for part in INVALIDATING):
+        return INVALID
+    return DOUBTFUL if own else ""
+
+
+def failure_note(results: Iterable[Result]) -> str:
+    """The note of a table whose rows are marked with a dagger; empty if no check failed."""
+    found = {failure(each, str(card.get("name"))) for each in results for card in each.meta.get("data") or ()}
+    return f"† {FAILED}." if INVALID in found else f"† {WEAK}." if DOUBTFUL in found else ""
+
+
+def checks_warning(*results: Result) -> str:
+    """How many checks failed, and what not to do with the numbers; empty if none failed."""
+    checks = [check for result in results for check in result.checks]
+    failed = [check.name for check in checks if not check.ok]
+    if not failed:
+        return ""
+    invalid = any(part in name for name in failed for part in INVALIDATING)
+    rule = "do not interpret these numbers" if invalid else "do not quote these numbers without it"
+    return f"{len(failed)} of {len(checks)} checks failed: {rule}"
+
+
+def size_of_words(result: Result, estimate: Estimate) -> Estimate | None:
+    """The mean absolute lean of a word, of the same measure and data; None if the result has none."""
+    wanted = (estimate.measure, estimate.data, f"{OF_WORDS}{estimate.statistic}")
+    return next((e for e in result.estimates if (e.measure, e.data, e.statistic) == wanted), None)
+
+
+def cancels(result: Result, estimate: Estimate) -> bool:
+    """Whether no lean is found on average although words lean differently: to both sides."""
+    words = size_of_words(result, estimate) if estimate.group == "all" else None
+    return words is not None and lean(estimate) == "within" and words.p is not None and words.p < ALPHA
 
 
 def slot_sides(result: Result, data: str) -> tuple[str, str]:
@@ -136,94 +220,3 @@ def holm(estimate: Estimate) -> str:
     if estimate.p_holm is None or not math.isfinite(estimate.p_holm):
         return UNTESTED
     return DIFFERS if estimate.p_holm < ALPHA else SAME
-
-
-def findings_of(result: AuditResult) -> tuple[Section, ...]:
-    """The model, the headline estimates of every dataset with their readings, and the checks."""
-    model = result.meta["model"]
-    size = f"{model['parameters']:,} parameters" if "parameters" in model else ""
-    place = f"{model['dtype']} on {model['device']}" if {"dtype", "device"} <= model.keys() else ""
-    facts = ", ".join(filter(None, (model.get("architecture"), size, place)))
-    title = f"{model['id']} ({facts})" if facts else model["id"]
-    known = model.get("kind") == "causal" and "begin_rule" in model
-    rule = (f"begin-of-text rule: {model['begin_rule']}",) if known else ()
-    return (
-        Section("model", title, "", Finding(rule, (), notes=tuple(model.get("warnings", ())))),
-        *(_dataset(result, card) for card in result.meta["data"]),
-        Section("checks", "checks", "", Finding(tuple(_check_lines(result)), ())),
-    )
-
-
-def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
-    from unmask.audit.verdict import cautions
-
-    name, rows = str(card["name"]), list[tuple[Cell, ...]]()
-    headlines = [e for e in result.headlines() if e.data == name]
-    for e in headlines:
-        digits, measure = digits_of(e.statistic), result.find_measure(e.measure)
-        meaning = result_reading(result, e)
-        meaning += f" ({measure.reads})" if measure else ""
-        rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
-    unverified = ", unverified copy" if card.get("verified") is False else ""
-    lines = (*_leaning_words(result, name), *_unit_lines(headlines), *cautions(headlines))
-    finding = Finding(lines, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
-    size = f" ({count}{unverified})" if (count := count_items(card)) else ""
-    return Section(str(card["name"]), f"{card.get('title') or card['name']}{size}", "", finding)
-
-
-def _unit_lines(headlines: Iterable[Estimate]) -> list[str]:
-    """What the intervals are over, if not single items, and the range of the design effects."""
-    effects: dict[str, list[float]] = {}
-    for estimate in headlines:
-        if estimate.unit not in ("", ITEM):
-            effects.setdefault(estimate.unit, []).extend([estimate.design_effect or NAN])
-    lines = []
-    for unit, found in effects.items():
-        known = sorted(effect for effect in found if math.isfinite(effect))
-        spread = " to ".join(dict.fromkeys(number(effect, 2) for effect in (known[0], known[-1]))) if known else ""
-        units = " × ".join(f"{part}s" for part in unit.split(" × "))
-        lines.append(f"intervals over {units}" + (f", design effect {spread}" if spread else ""))
-    return lines
-
-
-def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:
-    """For template data: the words with the largest values, and the mean over words that have a gender."""
-    found = [e for e in result.estimates if e.data == data and e.statistic in ("appd", "third")]
-    found = [e for e in found if e.measure == found[0].measure]  # of several such measures, the first
-    by_group = {e.group: e.value for e in found if e.statistic == "appd"}
-    if not by_group:
-        return ()
-    items = result.items
-    groups = [
-        items[name].to_pylist() if name in items.column_names else [None] * len(items) for name in ("word", "goal")
-    ]
-    neutral = {f"word={word}" for word, goal in zip(*groups, strict=True) if goal == "zero"}
-    words = sorted((value, group) for group, value in by_group.items() if group in neutral)
-    if not words:
-        return ()
-    ends = [each for each in words[::-1] if each[0] >= SEEN], [each for each in words if each[0] <= -SEEN]
-    lines = [
-        f"furthest towards {whom}: "
-        + (", ".join(f"{group.partition('=')[2]} {signed_number(value)}" for value, group in ranked[:SHOWN]) or "none")
-        for whom, ranked in zip(slot_sides(result, data), ends, strict=True)
-    ]
-    lines += [
-        f"mean probability of the third word: {number(e.value, 3)} ({interval(e, 3)}, n {e.n})"
-        for e in found
-        if (e.statistic, e.group) == ("third", "all")
-    ]
-    proper = {"women": by_group.get("goal=female"), "men": by_group.get("goal=male")}
-    gendered = ", ".join(f"for {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None)
-    return (*lines, *([f"gendered words {gendered}: these should lean"] if gendered else ()))
-
-
-def _check_lines(result: AuditResult) -> list[str]:
-    """All checks of one dataset; of several, the failed ones and one summary line for each dataset."""
-    if len(result.meta["data"]) == 1:
-        return [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
-    lines = [f"FAIL {check.name}: {check.detail}" for check in result.checks if not check.ok]
-    for card in result.meta["data"]:
-        passed = [check for check in result.checks if check.ok and check.name.startswith(f"{card['name']}/")]
-        known = [each.detail for each in passed if each.name.endswith(("/masked-accuracy", "/next-token-accuracy"))]
-        lines.append(f"ok   {card['name']}: {len(passed)} passed{f'; {known[0]}' if known else ''}")
-    return lines

@@ -58,7 +58,8 @@ def has_field(data: Dataset, need: str) -> bool:
 @contextmanager
 def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
     """An engine with the cache of model outputs (or one file of them), unless `options.store` is False."""
-    store = Store.of(lm.namespace) if options.store and options.store_file is None else Store(options.store_file)
+    shared = options.store and options.store_file is None
+    store = Store.of(lm.namespace, f"{lm.facts.id} {lm.facts.dtype}") if shared else Store(options.store_file)
     try:
         yield Engine(lm, store, tokens=options.tokens)
     finally:

@@ -40,7 +40,7 @@ class AuditResult(Result):
     @cached_property
     def findings(self) -> tuple[Section, ...]:
         """The model, the headline estimates with their readings in words, and the checks."""
-        from unmask.audit.interpretation import findings_of
+        from unmask.audit.findings import findings_of
 
         return findings_of(self)
 

@@ -1,7 +1,7 @@
-"""The verdict on a headline estimate in plain words, which terminal, page, Markdown and model card print.
+"""The verdict on a headline estimate, which page, Markdown and model card print.
 
-It says what leans, how sure that is, compared with what, what is noise, and whether the measure is known to follow
-the bias it is about.
+It says what leans in plain words, how sure that is, what known models have, what is noise, and whether the measure is
+known to follow the bias it is about.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from unmask.audit.interpretation import PERCENT, digits_of, interval, result_reading
+from unmask.audit.headline import code, published_line, sentence
+from unmask.audit.interpretation import FAILED, INVALID, PERCENT, WEAK, digits_of, failure
 from unmask.core.estimate import Estimate
 from unmask.findings.numbers import number
 from unmask.stats.detectable import detectable_difference
@@ -58,29 +59,28 @@ class Verdict:
     """The parts of a verdict, each a sentence without its full stop."""
 
     measure: str
-    leans: str  # what it means, with the value, the interval and the null
+    leans: str  # the headline in plain words, then the code name, the interval, the null and n
+    known: str  # published scores of known models; empty if there are none
     noise: str  # the smallest difference that can be seen; empty without an interval
     validity: str
 
     @property
     def caution(self) -> str:
         """What every reader of the number should know: what is noise, and whether the measure is valid."""
-        return ". ".join(part for part in (self.noise, self.validity) if part) + "."
+        return ". ".join(part for part in (self.known, self.noise, self.validity) if part) + "."
 
     def __str__(self) -> str:
         """The whole verdict."""
-        return f"{self.measure}: {self.leans}. {self.caution}"
+        return f"{self.leans}. {self.caution}"
 
 
 def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
     """The verdict on a headline estimate of an audit."""
-    digits = digits_of(estimate.statistic)
-    ends = f"95% interval {interval(estimate, digits)}" if estimate.has_interval else "no interval"
-    null = (
-        "" if estimate.null is None else f", compared with {number(estimate.null, 0)} for a model without a preference"
-    )
-    leans = f"{result_reading(result, estimate)} on {estimate.data} ({number(estimate.value, digits)}, {ends}{null})"
-    return Verdict(estimate.measure, leans, noise_line(estimate), validity_line(estimate))
+    failed = failure(result, estimate.data)
+    words = f"On {estimate.data} {FAILED}" if failed == INVALID else sentence(result, estimate)
+    leans = f"{words} ({code(estimate)})" + (f"; {WEAK}" if failed and failed != INVALID else "")
+    known = published_line(result, estimate)
+    return Verdict(estimate.measure, leans, known, noise_line(estimate), validity_line(estimate))
 
 
 def cautions(estimates: Sequence[Estimate]) -> list[str]:

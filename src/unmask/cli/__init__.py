@@ -34,6 +34,7 @@ PASSING = {"allow_extra_args": True, "ignore_unknown_options": True}  # settings
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
 BAD_INPUT, DEFECT, CLOSED_PIPE = 2, 70, 141  # exit codes
 NO_MEMORY = "can't allocate memory"  # in what torch raises
+COMPLETE = "_UNMASK_COMPLETE"  # set by the shell that completes a command
 GRACE = 5.0  # seconds the other ranks wait, so that rank 0 can print the error before the launcher kills all
 
 
@@ -42,7 +43,6 @@ def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="unmask",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -98,7 +98,10 @@ def run_command(words: list[str]) -> int:
     if unreadable := [word for word in words if has_surrogates(word)]:
         raise DataError(f"{quote(unreadable[0])} is not UTF-8: give names in UTF-8, or rename the file")
     named = words[0] in (*COMMANDS, *FORMER) if words else False
-    command = typer.main.get_command(make_app(words[:1] if named else COMMANDS))
+    completing = COMPLETE in os.environ
+    command = typer.main.get_command(make_app(words[:1] if named and not completing else COMMANDS))
+    if completing:  # the shell asks for completions, which the command prints
+        command.main(prog_name="unmask")
     given = repeat_options(words)
     invoked.set(tuple(given))
     try:

@@ -26,12 +26,17 @@ def get(
     force: Annotated[
         bool, typer.Option("--force", help="Replace existing files that differ from the published ones.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the paths as JSON.")] = False,
 ) -> None:
     """Download a dataset's files and check their sha256."""
     from unmask import data
 
     keep("files that are complete")
-    for path in data.get(name, data_dir=data_dir, force=force):
+    paths = data.get(name, data_dir=data_dir, force=force)
+    if as_json:
+        print_json({"name": name, "files": [str(path) for path in paths]})
+        return
+    for path in paths:
         console().print(f"{name}: {path}", soft_wrap=True)
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from unmask.findings.terminal import console
+from unmask.core.files import plain
+from unmask.findings.terminal import console, print_json
 
 
 def explain(
@@ -17,11 +18,16 @@ def explain(
     ] = None,
     measure: Annotated[str | None, typer.Option(help="Measure.", show_default="the first of the run")] = None,
     top: Annotated[int, typer.Option(help="Number of items or tokens to show.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print items and tokens as JSON.")] = False,
 ) -> None:
     """Show how much each token contributes to the difference of a pair."""
     from unmask.audit.attribution import explain as explain_run
     from unmask.core.options import check_number
 
     check_number("--top", top, least=1)
-    for explanation in explain_run(run, item, measure=measure, top=top):
+    explanations = explain_run(run, item, measure=measure, top=top)
+    if as_json:
+        print_json([plain(each) for each in explanations])
+        return
+    for explanation in explanations:
         console().print(explanation.text(top if item is not None else 3) + "\n")

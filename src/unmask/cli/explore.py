@@ -13,7 +13,7 @@ from unmask.cli.console import RUNS, new_folder
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.core.signals import keep
-from unmask.findings.terminal import console, say
+from unmask.findings.terminal import console, print_json, say
 
 if TYPE_CHECKING:
     from unmask.models import Lm
@@ -38,6 +38,7 @@ def explore(  # noqa: PLR0913 - the parts of the command
         typer.Option(help="Write a static copy of the page to this folder instead of serving it.", show_default="none"),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the URL.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the URL as JSON.")] = False,
     *,
     opening: Annotated[Opening, options.Without("kind", "dtype", "tf32")],
 ) -> None:
@@ -71,9 +72,12 @@ def explore(  # noqa: PLR0913 - the parts of the command
         site = replace(site, live=LiveModel.start(model or BUILT_IN, load_model), new_folder=new_folder)
     listed = f"{count} {'run' if count == 1 else 'runs'}" if count else f"no runs named, none in {RUNS}"
     screen = console()
-    screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")
-    screen.print(f"open {url}", soft_wrap=True)
-    screen.print("reachable from this machine only; stop with Ctrl+C")
+    if as_json:
+        print_json({"url": url, "runs": count})
+    else:
+        screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")
+        screen.print(f"open {url}", soft_wrap=True)
+        screen.print("reachable from this machine only; stop with Ctrl+C")
     keep("all annotations", again="the explorer is closed")
     server = create_server(site, lambda: None if no_browser else typer.launch(url))
     with socket:

@@ -21,17 +21,24 @@ def listing(
             show_default="the names of these lists",
         ),
     ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print names and descriptions as JSON.")] = False,
 ) -> None:
     """List measures, measures on vectors, data, models, diagnoses, mitigations, tasks, studies."""
     if not what:
-        lists = ((name, about) for name, (about, _, _) in _KINDS.items())
-        terminal.write_out("".join(f"unmask list {name:<11}  {about}\n" for name, about in lists))
+        lists = {name: about for name, (about, _, _) in _KINDS.items()}
+        if as_json:
+            terminal.print_json(lists)
+            return
+        terminal.write_out("".join(f"unmask list {name:<11}  {about}\n" for name, about in lists.items()))
         return
     if what not in _KINDS:
         raise UnknownName("list", what, _KINDS)
     _, place, describe = _KINDS[what]
     things = resolve_name(place)
     things = things() if callable(things) else things
+    if as_json:
+        terminal.print_json({name: describe(thing) for name, thing in things.items()})
+        return
     width = max(map(len, things))
     for name, thing in things.items():
         origin = things.origin(name) if isinstance(things, Registry) else ""

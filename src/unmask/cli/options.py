@@ -26,8 +26,26 @@ Model = Annotated[
     str | None,
     typer.Argument(help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False),
 ]
-Data = Annotated[list[str] | None, typer.Option(help="Dataset or file of pairs; can be repeated.")]
-Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.")]
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """The datasets that begin so, for a shell."""
+    from unmask.data import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def complete_measures(incomplete: str) -> list[str]:
+    """The measures that begin so, for a shell."""
+    from unmask.measures import MEASURES
+
+    return [name for name in MEASURES if name.startswith(incomplete)]
+
+
+Data = Annotated[
+    list[str] | None, typer.Option(help="Dataset or file of pairs; can be repeated.", autocompletion=complete_data)
+]
+Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.", autocompletion=complete_measures)]
 Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")]
 
 

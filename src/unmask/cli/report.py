@@ -65,9 +65,10 @@ def report(  # noqa: PLR0913, PLR0917 - the options of the command
     card: Annotated[
         Path | None, typer.Option(help="Model card to add the results to: metadata and a section.", show_default=False)
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the files written, or the tables, as JSON.")] = False,
 ) -> None:
     """Write a self-contained HTML page, or tables; several runs are compared."""
-    from unmask.findings.terminal import say, write_out
+    from unmask.findings.terminal import print_json, say, write_out
     from unmask.report.run import report as write_report
 
     if figures is not None:
@@ -75,7 +76,12 @@ def report(  # noqa: PLR0913, PLR0917 - the options of the command
     tables = [name.value for name in table or []]
     shape = {"format": kind.value, "tables": tables, "layout": layout.value}
     written = write_report(*runs, out=out, figures=figures, card=card, **shape)  # type: ignore[arg-type]
-    if to_stdout := isinstance(written, str):
-        write_out(written)
-    for path in dict.fromkeys(filter(None, (None if to_stdout else written, figures, card))):
+    to_stdout = isinstance(written, str)
+    paths = list(dict.fromkeys(filter(None, (None if to_stdout else written, figures, card))))
+    if as_json:
+        print_json({"files": [str(path) for path in paths], **({"text": written} if to_stdout else {})})
+        return
+    if to_stdout:
+        write_out(str(written))
+    for path in paths:
         say(f"wrote {path}") if to_stdout else write_out(f"wrote {path}\n")

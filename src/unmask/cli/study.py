@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from unmask.core.boundary import parse_json
 from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
 from unmask.core.progress import progress_lines
 from unmask.core.signals import keep, resume_in
-from unmask.findings.terminal import console, show
+from unmask.findings.terminal import console, print_json, show
 from unmask.studies.spec import Runtime, StudyOptions
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def study(  # noqa: PLR0913 - the parts of the command
     Finished steps are not run again; if a step fails, the others still run and the exit code is 1.
     """
     if name == STATUS:
-        _print_status(folder)
+        _print_status(folder, as_json=output.as_json)
         return
     if folder is not None:
         raise DataError(f"{folder}: unexpected argument; give the folder with --out {folder}, or use `study status`")
@@ -120,12 +120,15 @@ def _settings(assignments: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def _print_status(folder: Path | None) -> None:
+def _print_status(folder: Path | None, *, as_json: bool) -> None:
     if folder is None:
         raise DataError("study status: give the folder of a study")
     from unmask.studies.cache import study_status
 
     status = study_status(folder)
+    if as_json:
+        print_json(asdict(status))
+        return
     screen = console()
     for step in status.steps:
         took = f" in {step.seconds:.1f} s" if step.seconds is not None else ""

@@ -51,6 +51,12 @@ def with_label(progress: Progress | None, label: str) -> Progress:
     return lambda _, share, total, note="": report(label, share, total, note)
 
 
+def with_prefix(progress: Progress | None, prefix: str) -> Progress:
+    """The same callback, its labels after a prefix: `before: pll, nine-axes`."""
+    report = progress or silent
+    return lambda label, share, total, note="": report(f"{prefix}: {label}", share, total, note)
+
+
 def part_of(step: Step, begin: float, share: float) -> Step:
     """The callback of a part: its 0 to 1 is `begin` to `begin + share` of the whole."""
     return lambda part: step(begin + part * share)

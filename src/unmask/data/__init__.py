@@ -22,6 +22,7 @@ import csv
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -143,6 +144,16 @@ def check_names(given: Iterable[str | Path]) -> None:
     for name_or_path in given:
         if not _is_path(name_or_path):
             _find_dataset(str(name_or_path))
+        elif near := _like_hub_name(str(name_or_path)):
+            raise DataError(f"{name_or_path} is no file: did you mean the dataset {near}?")
+
+
+def _like_hub_name(name: str) -> str:
+    """The dataset that a name of the hub, such as `nyu-mll/crows_pairs`, may mean; empty if it is a file or none."""
+    owner, _, last = name.partition("/")
+    if not owner.strip(".~") or not last or "/" in last or Path(name).suffix or Path(name).exists():
+        return ""
+    return next(iter(get_close_matches(last.lower().replace("_", "-"), names(), n=1)), "")
 
 
 @overload

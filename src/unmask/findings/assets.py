@@ -10,6 +10,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from importlib import resources
 from typing import Any
 
@@ -30,6 +31,7 @@ def template(name: str) -> jinja2.Template:
         loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True, finalize=_as_text
     )
     environment.filters["fact"] = format_fact
+    environment.filters["minute"] = format_minute
     return environment.get_template(name)
 
 
@@ -52,6 +54,11 @@ def format_fact(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return "–" if value is None or value == "" else str(value)
+
+
+def format_minute(time: datetime | None) -> str:
+    """A time in UTC to the minute; a dash for None."""
+    return "–" if time is None else f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def asset(name: str) -> str:

@@ -19,20 +19,21 @@ Row = dict[str, Any]
 Channel = TypeVar("Channel", alt.X, alt.Y, alt.Facet)
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"  # Okabe & Ito: safe for colour-blind readers
 COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY)
+MODELS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY, BLUE, ORANGE)  # where blue and orange mean below and above
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 _LINES: dict[str, Any] = {"orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolStrokeWidth": 2}
 DASHED: dict[str, Any] = {"strokeDash": [4, 3], "color": "currentColor", "opacity": 0.6}  # for reference
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
 
-def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> Chart:
+def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None, colours: Sequence[str] = COLOURS) -> Chart:
     """Rows with `label`, `value`, `low`, `high` and optionally `series`: a point with its interval each."""
-    rule: Row = {"color": alt.value(COLOURS[0])}
+    rule: Row = {"color": alt.value(colours[0])}
     mark = rule
     if "series" in rows[0]:  # `stroke`, because a second layer with `color` would get its own legend
         offset = {"yOffset": alt.YOffset("series:N")}
-        rule = {"stroke": alt.Stroke("series:N").scale(range=list(COLOURS)).legend(None), **offset}
-        mark = {"color": _color(), "shape": _shape(), **offset}
+        rule = {"stroke": alt.Stroke("series:N").scale(range=list(colours)).legend(None), **offset}
+        mark = {"color": _color(colours), "shape": _shape(), **offset}
     base = base_chart(rows).encode(y=in_order(alt.Y("label:N")), tooltip=tooltips(rows[0]))
     span = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q").title(axis), x2="high:Q", **rule)
     point = base.mark_point(filled=True, size=60, opacity=1)
@@ -54,11 +55,11 @@ def interval_plots(
     return (Plot(id, title, alt, intervals(points, **axis)),) if points else ()
 
 
-def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:
+def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0, colours: Sequence[str] = COLOURS) -> Chart:
     """Rows with `label`, `value`, `low`, `high` and `series`: grouped bars with intervals."""
     label = in_order(alt.X("label:N"))
     base = base_chart(rows).encode(x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=tooltips(rows[0]))
-    bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color())
+    bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color(colours))
     span = base.mark_rule(color="currentColor").encode(y=alt.Y("low:Q").title(axis), y2="high:Q")
     return alt.layer(bar, span, *_rule(null, "y")).properties(width=alt.Step(14), height=280)
 
@@ -158,8 +159,8 @@ def in_order(channel: Channel) -> Channel:
     return channel.title(None).sort(field="order", op="min", order="ascending")
 
 
-def _color() -> alt.Color:
-    return alt.Color("series:N").scale(alt.Scale(range=list(COLOURS))).title(None).legend(orient="bottom", columns=3)
+def _color(colours: Sequence[str] = COLOURS) -> alt.Color:
+    return alt.Color("series:N").scale(alt.Scale(range=list(colours))).title(None).legend(orient="bottom", columns=3)
 
 
 def _shape() -> alt.Shape:

@@ -14,6 +14,7 @@ import platform
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -60,6 +61,15 @@ class Result:
     def models(self) -> tuple[dict[str, Any], ...]:
         """The facts about each model."""
         return tuple(facts for facts in (self.meta.get("models") or [self.meta["model"]]) if facts)
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When `result.json` was written (UTC), by its file: equal results have equal content, whenever computed."""
+        try:
+            time = (self.folder / RESULT).stat().st_mtime if self.folder is not None else None
+        except OSError:
+            return None
+        return None if time is None else datetime.fromtimestamp(time, UTC)
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -209,7 +219,10 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ResultError(f"{folder} cannot be read ({error}): give a folder that a command of unmask wrote") from error
     if not names:
-        raise ResultError(f"no {RESULT} in {folder}: give a folder that a command of unmask wrote")
+        raise ResultError(
+            f"no {RESULT} in {folder}: give a folder that a command of unmask wrote; if the command was interrupted, "
+            "run it again"
+        )
     path = root / names[0]
     meta = read_json(path, ResultError)
     if not isinstance(meta, dict):

@@ -48,6 +48,7 @@ def page(result: Result) -> str:
     """The page of a result as HTML; it loads nothing from the network."""
     sections = [_render_section(section) for section in result.findings]
     meta = result.meta
+    failed = [(check.name, check.detail) for check in result.checks if not check.ok]
     return render(
         "findings.html.jinja",
         [figure for section in sections for figure in section["figures"]],
@@ -55,7 +56,9 @@ def page(result: Result) -> str:
         lead=meta["lead"],
         sections=sections,
         meta=meta,
-        failed=[(check.name, check.detail) for check in result.checks if not check.ok],
+        written=result.timestamp,
+        warning=f"{len(failed)} of {len(result.checks)} checks failed" if failed else "",
+        failed=failed,
         files=[Download(RESULT, "all numbers on this page, in full precision", as_link(meta))],
     )
 

@@ -19,28 +19,48 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Prints lines and tables, 140 columns wide if it is not a terminal."""
+    """Prints lines and tables; if it is not a terminal, no line is wrapped and no value cut, however long."""
 
     def __init__(self, stream: TextIO) -> None:
         """Print to a stream."""
         from rich.console import Console
 
-        width = None if stream.isatty() else 140
-        self._console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+        self._wraps = stream.isatty()
+        self._console = Console(file=stream, highlight=False, markup=False, emoji=False)
         self._console.on_broken_pipe = _reraise  # type: ignore[method-assign]
 
     def print(self, text: str = "", style: str = "", *, soft_wrap: bool = False) -> None:
         """Print text, with control characters escaped; with `soft_wrap` the terminal breaks long lines."""
-        self._console.print(printable(text), style=style, soft_wrap=soft_wrap)
+        self._console.print(printable(text), style=style, soft_wrap=soft_wrap or not self._wraps)
 
     def print_finding(self, finding: Finding) -> None:
         """Print answers, tables and notes."""
         for line in finding.answers:
-            self.print(f"  {line}")
+            self._print_indented(line)
         for table in finding.tables:
-            self._console.print(_grid(table))
+            if self._wraps:
+                self._print_padded(_grid(table))
+            else:
+                self.print(plain_table(table))
         for note in finding.notes:
-            self.print(f"  note: {note}")
+            self._print_indented(f"note: {note}")
+
+    def _print_indented(self, line: str) -> None:
+        """Print a line two columns to the right; where the terminal wraps it, the rest is two more."""
+        from rich.text import Text
+
+        if not self._wraps:
+            self.print(f"  {line}")
+            return
+        wrapped = Text(printable(line)).wrap(self._console, max(self._console.width - 4, 20))
+        for index, part in enumerate(wrapped):
+            part.rstrip()
+            self._console.print(Text("  " if not index else "    ") + part, soft_wrap=True)
+
+    def _print_padded(self, grid: Grid) -> None:
+        from rich.padding import Padding
+
+        self._console.print(Padding(grid, (0, 0, 0, 2)))
 
 
 def _reraise() -> None:
@@ -69,7 +89,7 @@ def show_sections(sections: Sequence[Section], screen: Screen | None = None) -> 
 
 
 def render(sections: Sequence[Section]) -> str:
-    """Sections as text without colours, 140 columns wide."""
+    """Sections as text without colours."""
     text = StringIO()
     show_sections(sections, Screen(text))
     return text.getvalue().rstrip()
@@ -93,6 +113,7 @@ def print_json(content: Any) -> None:
     controls = {char for char in text if not char.isprintable() and char != "\n"}
     escapes = {ord(char): json.dumps(char)[1:-1] for char in controls if escape_controls(char) != char}
     sys.stdout.write(f"{text.translate(escapes)}\n")
+    sys.stdout.flush()
 
 
 def printable(text: str) -> str:
@@ -100,12 +121,29 @@ def printable(text: str) -> str:
     return escape_controls(text, keep="\n\t")
 
 
+def plain_table(table: Table) -> str:
+    """A table without boxes, one line a row: titles and notes above and below it."""
+    from rich.cells import cell_len
+
+    rows = [[" ".join(printable(cell).split()) for cell in row] for row in (table.columns, *table.texts())]
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(table.columns))]
+    lines = [f"  {printable(table.title)}"] if table.title else []
+    for row in rows:
+        padded = []
+        for index, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            space = " " * (width - cell_len(cell))
+            padded.append(space + cell if table.is_numeric(index) else cell + space)
+        lines.append(f"  {'  '.join(padded)}".rstrip())
+    return "\n".join([*lines, *([f"  {printable(table.note)}"] if table.note else [])])
+
+
 def _grid(table: Table) -> Grid:
     from rich.table import Table as Grid
     from rich.text import Text
 
     title, note = (Text(printable(text)) if text else None for text in (table.title, table.note))
-    grid = Grid(title=title, title_justify="left", title_style="bold", caption=note, caption_justify="left")
+    grid = Grid(title=title, title_justify="left", title_style="bold", caption=note, caption_justify="left", box=None)
+    grid.pad_edge = False
     for index, name in enumerate(table.columns):
         justify = "right" if table.is_numeric(index) else "left"
         grid.add_column(printable(name), justify=justify, overflow="fold")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import Any
 from unmask.audit.plan import engine_for
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
-from unmask.core.progress import with_label
+from unmask.core.progress import with_label, with_prefix
 from unmask.data.formats import is_file
 from unmask.data.texts import TrainingCorpus, load_corpus
 from unmask.findings import Section
@@ -137,25 +137,26 @@ def _mitigate(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
     held_out, trained = text.held_out_sentences, trained_data(chosen, choices)
     check_overlap(chosen, choices, (dataset for _, dataset in evaluated_data(lm.kind, trained)))
 
-    def evaluate(engine: Engine) -> BiasEvaluation:
-        return evaluate_model(engine, held_out, seed=seed, progress=run.progress, without=trained)
+    def evaluate(engine: Engine, when: str) -> BiasEvaluation:
+        progress = with_prefix(run.progress, when)
+        return evaluate_model(engine, held_out, seed=seed, progress=progress, without=trained)
 
     if (details := finished_details(folder, request_of(chosen, lm, text, settings, choices))) is None:
         check_request(chosen, lm, choices, folder)
     with engine_for(lm, run) as engine:
-        before = on_main_process(lambda: evaluate(engine))
+        before = on_main_process(lambda: evaluate(engine, "before"))
         if details is None:
             details = make_checkpoint(
                 *(chosen, engine, text, folder),
                 settings=settings,
                 choices=choices,
-                progress=with_label(run.progress, chosen.name),
+                progress=with_label(run.progress, f"train ({chosen.name})" if chosen.trains else chosen.name),
                 measured_later=True,
             ).details
 
     def compare() -> dict[str, Any]:
         with engine_for(open_lm(folder, opening), run) as engine:
-            after = evaluate(engine)
+            after = evaluate(engine, "after")
         finding = compare_evaluations(before, after, seed=seed, probe=details["outcome"].get("probe"))
         original = [estimate_json(estimate) for estimate in bias_estimates(before, seed=seed)]
         meta = build_meta(

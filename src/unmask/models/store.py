@@ -14,6 +14,7 @@ import sqlite3
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from unmask.core.errors import OutputError
-from unmask.core.files import cache_dir
+from unmask.core.errors import OutputError, one_line
+from unmask.core.files import cache_dir, write_text
 from unmask.core.signals import lose_readings
 from unmask.core.types import Floats
 
@@ -31,7 +32,8 @@ READ = np.dtype([("position", "<i4"), ("token", "<i4"), ("logprob", "<f4"), ("ra
 _SCHEMA = "CREATE TABLE readings (key BLOB PRIMARY KEY, sum INTEGER, reads BLOB, received BLOB) WITHOUT ROWID"
 VERSION = 1  # `PRAGMA user_version`; 0: written before versions were
 WAIT = 60.0  # seconds to wait for another process
-LOCK, DAMAGED = "-lock", ".damaged"
+LOCK, DAMAGED, NAME = "-lock", ".damaged", ".model"
+MAX_NAME = 200  # characters
 _SYSTEM = {  # errors of the system, not of the file
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
     *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOMEM),
@@ -85,9 +87,14 @@ class Store:
         self._attempt(lambda _: None)
 
     @classmethod
-    def of(cls, namespace: str) -> Store:
-        """The store of a model namespace in the user's cache."""
-        return cls(store_dir() / f"{namespace}.sqlite")
+    def of(cls, namespace: str, model: str = "") -> Store:
+        """The store of a model namespace in the user's cache; `model`: its name, for `unmask store`."""
+        path = store_dir() / f"{namespace}.sqlite"
+        store = cls(path)
+        if model and store.is_open and not path.with_suffix(NAME).exists():
+            with suppress(OSError, OutputError):  # the name is for people: a store works without it
+                write_text(path.with_suffix(NAME), f"{model}\n")
+        return store
 
     @property
     def is_open(self) -> bool:
@@ -232,6 +239,7 @@ class StoreFile:
     name: str
     size: int  # bytes
     readings: int | None  # None: it cannot be read
+    model: str = ""  # that it is of; empty if unknown
 
 
 def list_stores() -> list[StoreFile]:
@@ -241,8 +249,16 @@ def list_stores() -> list[StoreFile]:
         if path.suffix in (".sqlite", DAMAGED):
             size = sum(part.stat().st_size for part in (path, Path(f"{path}-wal")) if part.is_file())
             name = path.stem if path.suffix == ".sqlite" else path.name
-            files.append(StoreFile(name, size, _count(path) if path.suffix == ".sqlite" else None))
+            readings = _count(path) if path.suffix == ".sqlite" else None
+            files.append(StoreFile(name, size, readings, _model_name(path.with_suffix(NAME))))
     return files
+
+
+def _model_name(path: Path) -> str:
+    try:
+        return one_line(path.read_text(encoding="utf-8", errors="replace")[:MAX_NAME])
+    except OSError:
+        return ""
 
 
 def clear_stores(names: Iterable[str] | None = None) -> int:

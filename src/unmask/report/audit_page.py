@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unmask.audit.interpretation import checks_warning
 from unmask.audit.result import AuditResult
 from unmask.findings.figure import Figure
 from unmask.findings.html import render
 from unmask.report import charts, selection, tables, wording
 from unmask.report.pairs import decided_pairs
+from unmask.report.provenance import names_files, repeat_command
 from unmask.report.selection import BAND
 from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
 
@@ -51,6 +53,10 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
         "checks": result.checks,
         "checked": wording.summarize_checks([result], selection.model_names([result])),
         "failed": [(check.name, check.detail) for check in result.checks if not check.ok],
+        "warning": checks_warning(result),
+        "written": result.timestamp,
+        "command": repeat_command(result),
+        "names_files": names_files(result),
         "findings": headlines_by_dataset(result),
         "headlines": [estimate_row(e, result) for e in headlines],
         "further": [estimate_row(e, result) for e in result.estimates if e.group == "all" and id(e) not in shown],

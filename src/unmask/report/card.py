@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from unmask.audit.headline import headlines
+from unmask.audit.interpretation import checks_warning
 from unmask.audit.result import AuditResult
 from unmask.audit.verdict import verdict
 from unmask.core.boundary import read_text
@@ -58,11 +60,15 @@ def text(result: AuditResult) -> str:
     """The section for readers: what was measured, the estimates, the checks and the limits."""
     names = selection.model_names([result])
     checks = tables.check_table([result], names)
-    failed = [check for check in result.checks if not check.ok]
-    warning = f"**{len(failed)} of {len(result.checks)} checks failed: do not quote these numbers.**\n\n"
+    warning = checks_warning(result)
+    said = [
+        line for data in dict.fromkeys(each.data for each in result.headlines()) for line in headlines(result, data)
+    ]
     parts = [
         "## Social bias",
-        (warning if failed else "") + markdown.text(" ".join(wording.introduction(result))),
+        f"**{warning}.**" if warning else "",
+        "\n".join(f"**{markdown.text(line)}.**\n" for line in said).strip(),
+        markdown.text(" ".join(wording.introduction(result))),
         markdown.table(tables.headline_table([result], names)),
         markdown.text(tables.NULL),
         "\n".join(f"* {markdown.text(str(verdict(result, each)))}" for each in result.headlines()),

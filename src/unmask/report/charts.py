@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 
 from unmask.audit import interpretation
+from unmask.audit.headline import published_scores
 from unmask.audit.interpretation import (
     CHANGE,
     DIRECTED,
@@ -30,7 +31,10 @@ from unmask.findings.numbers import number
 from unmask.report import selection
 from unmask.report.selection import BAND, group_name, label, reach
 
-LEANS = {"above": ORANGE, "within": GREY, "below": BLUE, "no interval": GREY, "no direction": GREY}
+PUBLISHED = "published"  # a score of a known model
+LEANS = {"above": ORANGE, "within": GREY, "below": BLUE} | dict.fromkeys(
+    ("too few", "no interval", "no null", "no direction", PUBLISHED), GREY
+)
 HOLM = {interpretation.DIFFERS: "diamond", interpretation.SAME: "circle", interpretation.UNTESTED: "square"}
 BINS = 40
 TIP: Row = {"label": "", "value": 0, "low": 0, "high": 0, "null": 0, "n": 0, "reading": ""}  # of a tooltip
@@ -44,9 +48,18 @@ def headline(result: AuditResult) -> list[Figure]:
     """One chart for each kind of headline statistic; shares of pairs share one chart."""
     figures = []
     for i, (title, estimates) in enumerate(panels(result.headlines())):
-        values = "; ".join(f"{label(e, result)} {_value_text(e)}" for e in estimates)
-        figures.append(figure(f"headline-{i}", title, intervals(estimates, result), f"{title}: {values}."))
+        values = [f"{label(e, result)} {_value_text(e)}" for e in estimates]
+        values += [f"{name} {number(value, 1)}" for e in estimates for name, value in known_models(e, result)]
+        known = "; hollow: published scores of known models" if len(values) > len(estimates) else ""
+        chart = intervals(estimates, result)
+        figures.append(figure(f"headline-{i}", f"{title}{known}", chart, f"{title}: {'; '.join(values)}."))
     return figures
+
+
+def known_models(estimate: Estimate, run: AuditResult) -> list[tuple[str, float]]:
+    """The published scores for the same data and measure: a name for the axis, and the score."""
+    known = published_scores(run, estimate)
+    return [(f"{each.model} ({label(estimate, run)})", each.value) for each in known]
 
 
 def category(result: AuditResult) -> list[Figure]:
@@ -120,21 +133,33 @@ def _value_text(estimate: Estimate) -> str:
 
 
 def intervals(estimates: Sequence[Estimate], run: AuditResult) -> Chart:
-    """One line per measure: its value and interval against the null."""
-    base = base_chart([_row(estimate, label(estimate, run), slot_sides(run, estimate.data)) for estimate in estimates])
+    """One line per measure: its value and interval against the null; below it published scores of known models."""
+    rows = []
+    for estimate in estimates:
+        rows.append(_row(estimate, label(estimate, run), slot_sides(run, estimate.data)))
+        rows += [_published_row(rows[-1], *known) for known in known_models(estimate, run)]
+    base = base_chart(rows)
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
     text = text.encode(x="value:Q", y=in_order(alt.Y("label:N")), text="shown:N")
-    return alt.layer(*_layers(base, estimates), text).properties(width=640, height=alt.Step(38))
+    scores = [row["value"] for row in rows if row["lean"] == PUBLISHED]
+    return alt.layer(*_layers(base, estimates, scores), text).properties(width=640, height=alt.Step(30))
+
+
+def _published_row(row: Row, name: str, value: float) -> Row:
+    """A published score as a row beside that of an estimate: it has no interval here."""
+    numbers = {"value": value, "low": None, "high": None, "null": row["null"], "n": None}
+    return {"label": name, **numbers, "shown": number(value, 1), "lean": PUBLISHED, "reading": "published"}
 
 
 def groups(estimates: Sequence[Estimate], sides: tuple[str, str] = interpretation.GENDER) -> Chart:
-    """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
+    """One panel per measure, one line per group; colour and shape show significance after Holm's correction."""
     rows = [_row(e, group_name(e.group), sides) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
-    shape = shape.title("after Holm's correction, it").legend(orient="bottom", titleOrient="left", titleLimit=0)
     *lines, points = _layers(alt.Chart(), estimates)
-    chart = alt.layer(*lines, points.encode(shape=shape)).properties(width=205, height=alt.Step(20))
-    return plots.in_panels(chart, rows, "panel", columns=min(3, len({row["panel"] for row in rows})))
+    panels = len({row["panel"] for row in rows})
+    width = {1: 560, 2: 340}.get(panels, 240)
+    chart = alt.layer(*lines, points.encode(shape=shape.legend(None))).properties(width=width, height=alt.Step(20))
+    return plots.in_panels(chart, rows, "panel", columns=min(3, panels))
 
 
 def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 3) -> Chart:
@@ -173,25 +198,39 @@ def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) 
 
 _SIDES = "datum.label == 'more' ? 'the stereotyping sentence' : 'the other sentence'"
 _SLOT_SIDES = "datum.label == 'more' ? 'the first word' : 'the second word'"
-_LEANS = "{above: 'above the null', within: 'around the null', below: 'below the null'}[datum.label]"
+_LEANS = "{above: 'above the reference value', within: 'not beyond chance', below: 'below it'}[datum.label]"
+_CHANGES = "{above: 'rose', within: 'no significant change', below: 'fell'}[datum.label]"
 
 
-def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
-    """The layers of an interval chart: the null, the intervals and the values."""
+def _layers(base: alt.Chart, estimates: Sequence[Estimate], scores: Sequence[float] = ()) -> list[alt.Chart]:
+    """The layers of an interval chart: the null, the intervals and the values; the axis also has room for `scores`."""
     known = any(estimate.null is not None for estimate in estimates)
-    legend = alt.Legend(values=["above", "within", "below"], labelExpr=_LEANS, orient="bottom", titleOrient="left")
+    words = _CHANGES if estimates[0].statistic == CHANGE else _LEANS
+    legend = alt.Legend(values=["above", "within", "below"], labelExpr=words, orient="bottom", titleOrient="left")
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
-    color = color.title("the interval lies").legend(legend if estimates[0].statistic in DIRECTED else None)
-    dashed = "no change" if estimates[0].statistic == CHANGE else "the null"
+    color = color.title("after Holm's correction" if any(e.group != "all" for e in estimates) else None).legend(
+        legend if estimates[0].statistic in DIRECTED else None
+    )
+    dashed = "no change" if estimates[0].statistic == CHANGE else "reference value"
     title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
-    scale = alt.Scale(domain=_domain(estimates), nice=False, zero=False)
+    scale = alt.Scale(domain=_domain(estimates, scores), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
     marks = base.encode(y=in_order(alt.Y("label:N")), color=color, tooltip=tooltips(TIP))
     return [
         base.mark_rule(**DASHED).encode(x=axes["null"]),
         marks.mark_rule(strokeWidth=2.5).encode(x=axes["low"], x2="high:Q"),
-        marks.mark_point(filled=True, size=70, opacity=1).encode(x=axes["value"]),
+        marks.transform_filter(f"datum.lean != '{PUBLISHED}'")
+        .mark_point(filled=True, size=70, opacity=1)
+        .encode(x=axes["value"]),
+        *([_hollow(base, axes["value"])] if scores else ()),
     ]
+
+
+def _hollow(base: alt.Chart, x: alt.X) -> alt.Chart:
+    """The published scores as hollow points."""
+    points = base.transform_filter(f"datum.lean == '{PUBLISHED}'").mark_point(size=60, color=GREY, opacity=1)
+    hollow: alt.Chart = points.encode(x=x, y=in_order(alt.Y("label:N")), tooltip=["label:N", "value:Q"])
+    return hollow
 
 
 def tone(estimate: Estimate) -> str:
@@ -221,10 +260,10 @@ def _row(estimate: Estimate, name: str, sides: tuple[str, str]) -> Row:
     return {"label": name, "n": estimate.n, **numbers, **texts}
 
 
-def _domain(estimates: Sequence[Estimate]) -> list[float]:
+def _domain(estimates: Sequence[Estimate], scores: Sequence[float] = ()) -> list[float]:
     """Percentages span ten points or more on either side of the null; undirected statistics start at 0."""
     percent, null = estimates[0].statistic in PERCENT, estimates[0].null
-    ends = [v for e in estimates for v in (e.low, e.high, e.value, e.null)]
+    ends = [*scores, *(v for e in estimates for v in (e.low, e.high, e.value, e.null))]
     known = [v for v in ends if v is not None and math.isfinite(v)] or [0.0, 1.0]
     if estimates[0].statistic not in DIRECTED:
         return [0.0, 100.0] if percent else [min(0.0, *known), 1.08 * max(*known, 0.1)]

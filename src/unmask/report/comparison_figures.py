@@ -10,7 +10,7 @@ from unmask.audit.interpretation import slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
-from unmask.findings.charts import Chart
+from unmask.findings.charts import MODELS, Chart
 from unmask.findings.figure import Figure, figure
 from unmask.report import charts, selection, wording
 from unmask.report.wording import LETTERS, change_estimate
@@ -37,7 +37,7 @@ def side_by_side(runs: Sequence[AuditResult], names: Sequence[str]) -> list[Figu
             for estimate in estimates
             if id(estimate) in wanted
         ]
-        chart = plots.intervals(by_label(rows), axis=charts.unit(members[0]), null=members[0].null)
+        chart = plots.intervals(by_label(rows), axis=charts.unit(members[0]), null=members[0].null, colours=MODELS)
         _add(drawn, "headline", title, chart, ", by model; the same numbers are in the table.")
     return drawn
 
@@ -54,7 +54,9 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
             series = f"{LETTERS[change.run]} {names[change.run]}" if len(names) > 2 else None
             rows.append(charts.point(change_estimate(change), wording.change_label(change, several=several), series))
         title = f"Change of {kind} from A, over the items both runs scored; dashed: no change"
-        chart = plots.intervals(by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0)
+        chart = plots.intervals(
+            by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0, colours=MODELS
+        )
         _add(drawn, "changes", title, chart, ". The table has the numbers.")
     return drawn
 
@@ -91,7 +93,7 @@ def templates(first: AuditResult, other: AuditResult, number: int) -> list[Figur
         if bars:
             signs = "above 0: towards {}, below: towards {}".format(*slot_sides(first, head.data))
             title = f"{where} by category, before (A) and after ({letter}); {signs}"
-            chart = plots.bars(bars, axis=charts.unit(head))
+            chart = plots.bars(bars, axis=charts.unit(head), colours=MODELS)
             _add(drawn, f"bars-{number}", title, chart, ". See the tables.")
         goals = _goals(first, head)
         points = [

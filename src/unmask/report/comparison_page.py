@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unmask.audit.compare import compare
+from unmask.audit.interpretation import checks_warning
 from unmask.audit.result import AuditResult
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
@@ -14,6 +15,7 @@ from unmask.findings.figure import Figure
 from unmask.report import comparison_figures, selection, tables, wording
 from unmask.report.audit_page import render_page
 from unmask.report.pairs import side_names
+from unmask.report.provenance import names_files, repeat_command
 from unmask.report.tables import estimate_row, spread_row
 from unmask.report.wording import LETTERS
 from unmask.stats import Comparison, apply_holm
@@ -85,7 +87,11 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
             for check in run.checks
             if not check.ok
         ],
-        "count": sum(len(run.checks) for run in runs),
+        "warning": checks_warning(*runs),
+        "verdicts": [(labels[number], wording.summarize_changes(whole, number)) for number in range(1, len(runs))],
+        "written": max((run.timestamp for run in runs if run.timestamp), default=None),
+        "commands": [(letter, repeat_command(run)) for letter, run in zip(LETTERS, runs, strict=False)],
+        "names_files": any(map(names_files, runs)),
         "headlines": comparison_figures.by_label(
             [
                 estimate_row(e, run) | {"label": f"{e.measure} · {e.data}", "group": label}

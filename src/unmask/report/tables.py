@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from unmask.audit.headline import headlines
 from unmask.audit.interpretation import (
     DIFFERS,
+    DOUBTFUL,
+    WEAK,
     count_items,
     digits_of,
+    failure,
+    failure_note,
     holm,
     interval,
     reading,
+    result_reading,
     slot_sides,
     subset_note,
 )
@@ -35,7 +41,7 @@ from unmask.report.selection import BAND
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
-NULL = "The null is the expected value for a model without a preference."
+NULL = "The null (reference value) is the expected value for a model without a preference."
 HOLM = "* differs from the null after Holm's correction (p < 0.05)."
 CHANGED = "Change is after minus before over the items both runs scored; p is corrected by Holm's method."
 NUMBERS = ("value", "interval", "null", "n", "ties", "unscored", "unit", "design_effect")
@@ -72,7 +78,6 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "mark": "*" if marked else "",
         "lean": tone(estimate),
         "reading": reading(estimate, slot_sides(result, estimate.data)),
-        "caution": verdict(result, estimate).caution if estimate.group == "all" else "",
     }
 
 
@@ -82,8 +87,8 @@ def method_text(estimate: Estimate) -> str:
     return estimate.method if effect is None else f"{estimate.method}, design effect {effect:.2f}"
 
 
-def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, Any]], str]]:
-    """The headline rows of every dataset, with its title, and what is noise and which measures are valid."""
+def headlines_by_dataset(result: AuditResult) -> list[dict[str, Any]]:
+    """For every dataset its title, its headline in plain words, what is noise and valid, and a row a measure."""
     cards = result.meta.get("data") or []
     titles = {
         card.get("name"): (card.get("title") or card.get("name"))
@@ -94,13 +99,22 @@ def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, 
     for estimate in result.headlines():
         by_dataset.setdefault(estimate.data, []).append(estimate)
     return [
-        (
-            str(titles.get(data, data)),
-            [estimate_row(each, result) for each in estimates],
-            " ".join(f"{line[0].upper()}{line[1:]}." for line in cautions(estimates)),
-        )
+        {
+            "title": str(titles.get(data, data)),
+            "headlines": headlines(result, data),
+            "cautions": [f"{line[0].upper()}{line[1:]}." for line in cautions(estimates)],
+            "rows": [verdict_row(each, result) for each in estimates],
+            "note": f"† {WEAK}." if failure(result, data) == DOUBTFUL else "",
+        }
         for data, estimates in by_dataset.items()
     ]
+
+
+def verdict_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
+    """A headline estimate as a row, with its verdict and the published scores of known models."""
+    said = verdict(result, estimate)
+    read = result_reading(result, estimate).replace(f"({WEAK})", "†")  # a note below the rows says it once
+    return {**estimate_row(estimate, result), "reading": read, "leans": said.leans, "caution": said.caution}
 
 
 def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
@@ -227,17 +241,21 @@ def _bib(bibtex: str) -> list[Download]:
 
 
 def _note(results: Sequence[Result], note: str) -> str:
-    """The note of a table, after what it says of subsets."""
+    """The note of a table, after what it says of subsets and failed checks."""
     cards = [card for result in results for card in result.meta.get("data") or ()]
-    return " ".join(filter(None, (subset_note(cards), note)))
+    return " ".join(filter(None, (failure_note(results), subset_note(cards), note)))
 
 
 def _records(
     results: Sequence[AuditResult], names: Sequence[str], select: Callable[[AuditResult], Sequence[Estimate]]
 ) -> list[dict[str, Any]]:
-    """The rows of the selected estimates, with the name of their model."""
-    named = zip(names, results, strict=True)
-    return [{"model": name, **estimate_row(each, run)} for name, run in named for each in select(run)]
+    """The rows of the selected estimates, with the name of their model; a dagger marks that a check failed."""
+    records = []
+    for name, run in zip(names, results, strict=True):
+        for each in select(run):
+            mark = "†" if failure(run, each.data) else ""
+            records.append({"model": name, **estimate_row(each, run), "measure": f"{each.measure}{mark}"})
+    return records
 
 
 def _model_first(names: Sequence[str], *columns: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from unmask.audit.interpretation import digits_of, subset_note
+from unmask.audit.interpretation import digits_of, failure_note, subset_note
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Table
@@ -20,7 +20,6 @@ from unmask.stats.corrections import holm
 
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 FAILED = "†"
-CHECK_FAILED = f"{FAILED} a check failed: do not read this row."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def _table(rows: str, entries: Sequence[_Entry], results: Sequence[AuditResult],
     title = " · ".join(filter(None, (first.data, first.statistic, model)))
     cards = [card for result in results for card in result.meta.get("data") or () if card.get("name") == first.data]
     tested = sum(p is not None for p in corrected)
-    parts = (subset_note(cards), _constants(entries), _stars(tested), CHECK_FAILED if any(marks.values()) else "")
+    parts = (subset_note(cards), _constants(entries), _stars(tested), failure_note(results))
     return Table(title, (rows, *measures), tuple(lines), " ".join(filter(None, parts)))
 
 

@@ -170,8 +170,24 @@ def read_change(comparison: Comparison, null: float | None) -> str:
         return way
     before, after = comparison.a_value - null, comparison.b_value - null
     if abs(after) < abs(before):
-        return f"{way}, nearer to its null" + ("" if before * after >= 0 else " and past it")
-    return f"{way}, further from its null" + ("" if before * after >= 0 else " on the other side")
+        return f"{way}, nearer to its reference value" + ("" if before * after >= 0 else " and past it")
+    return f"{way}, further from its reference value" + ("" if before * after >= 0 else " on the other side")
+
+
+def summarize_changes(comparisons: Sequence[Comparison], run: int) -> str:
+    """How many headline numbers of a run changed significantly, and how, in one sentence."""
+    first: dict[tuple[str, str], Comparison] = {}
+    for each in comparisons:
+        if each.run == run:
+            first.setdefault((each.measure, each.data), each)
+    ways: dict[str, list[str]] = {"rose": [], "fell": []}
+    for each in filter(is_significant, first.values()):
+        ways["rose" if each.change > 0 else "fell"].append(f"{each.measure} on {each.data}")
+    parts = [f"{len(names)} {way} ({', '.join(names)})" for way, names in ways.items() if names]
+    rest = len(first) - sum(map(len, ways.values()))
+    if rest:
+        parts.append(f"{rest} did not change beyond chance" if parts else "none changed beyond chance")
+    return f"Of {len(first)} headline numbers {', '.join(parts)}" if first else "No number can be compared"
 
 
 def change_row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:

@@ -12,7 +12,13 @@ from unmask.core.estimate import Estimate
 from unmask.core.types import Measure, Row
 from unmask.stats.compare import Comparison, apply_holm, comparisons
 from unmask.stats.corrections import correct_categories, holm
-from unmask.stats.differences import difference_estimates, effect_estimates, lean_estimates, third_estimates
+from unmask.stats.differences import (
+    difference_estimates,
+    effect_estimates,
+    lean_estimates,
+    third_estimates,
+    word_lean_estimates,
+)
 from unmask.stats.shares import share_estimates, signed_estimate
 from unmask.stats.table import ScoreTable
 from unmask.stats.triples import StereoSetScores, stereoset_scores, triple_estimates
@@ -44,7 +50,7 @@ def estimates(
         found = [*difference_estimates(table, seed, "asld"), *difference_estimates(table, seed)]
     elif measure.summary in ("lean", "association"):
         further = third_estimates if measure.summary == "lean" else effect_estimates
-        found = [*lean_estimates(table, seed), *further(table, seed)]
+        found = [*lean_estimates(table, seed), *word_lean_estimates(table, seed), *further(table, seed)]
     else:
         found = triple_estimates(table, seed)
     return correct_categories(found)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import f_oneway
 
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
-from unmask.core.types import Floats
+from unmask.core.types import OF_WORDS, Floats
 from unmask.stats.bootstrap import bootstrap_value
 from unmask.stats.means import crossed_mean, mean_interval, mean_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
@@ -48,6 +49,32 @@ def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
         value = value.clip(-1.0, 1.0) if statistic == "appd" else value
         found.append(part.estimate(value, statistic, group, null=0.0, p=p))
     return found
+
+
+def word_lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
+    """The mean absolute lean of a word, over words: leans in both directions do not cancel each other in it.
+
+    It has no null, for noise alone makes it positive; p is that of all words leaning alike (one-way analysis of
+    variance).
+    """
+    (statistic,) = STATISTICS[table.measure.summary]
+    rows = table.headline_rows()
+    by_word = [part.difference[part.is_scored] for _, part in rows.split_by(WORD)]
+    by_word = [differences for differences in by_word if differences.size]
+    if len(by_word) < MIN_WORDS:
+        return []
+    sizes = np.abs([differences.mean() for differences in by_word])
+    value = mean_interval(sizes, rng=generator(seed, "size after")).clip(0.0, np.inf)
+    counts = {"n": sizes.size, "ties": 0, "p": _alike(by_word)}
+    return [rows.estimate(replace(value, unit=WORD), f"{OF_WORDS}{statistic}", "all", **counts)]
+
+
+def _alike(groups: list[Floats]) -> float | None:
+    """The p-value of equal means of groups; None if no group has two different values."""
+    several = [group for group in groups if group.size > 1]
+    if len(several) < 2 or not any(np.ptp(group) for group in several):
+        return None
+    return float(f_oneway(*several).pvalue)
 
 
 def effect_estimates(table: ScoreTable, seed: int) -> list[Estimate]:

@@ -1,0 +1,35 @@
+"""Where a result comes from: the command that repeats it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from unmask.audit.result import AuditResult
+
+
+def repeat_command(result: AuditResult) -> str:
+    """The command that repeats an audit; folders and files by their names, because a result records no paths."""
+    model, options = result.meta.get("model") or {}, result.meta.get("options") or {}
+    words = ["unmask", "audit", _model(model)]
+    words += ["--data", *(str(card.get("name")) for card in result.meta.get("data") or ())]
+    measures = options.get("measures") or result.measures()
+    words += ["--measure", *map(str, measures)] if measures else []
+    words += [part for name in ("limit", "tokens") if options.get(name) for part in (f"--{name}", str(options[name]))]
+    words += ["--seed", str(options["seed"])] if options.get("seed") else []
+    words += ["--dtype", str(model["dtype"])] if model.get("dtype", "fp32") in ("bf16", "fp16") else []
+    words += ["--independent"] if options.get("independent") else []
+    return shlex.join(words)
+
+
+def names_files(result: AuditResult) -> bool:
+    """Whether the command names a folder or a file of the user, whose path is not recorded."""
+    model = result.meta.get("model") or {}
+    local = not (model.get("revision") or model.get("built_in"))
+    return local or any(card.get("verified") is None for card in result.meta.get("data") or ())
+
+
+def _model(facts: Mapping[str, Any]) -> str:
+    name, revision = str(facts.get("id", "MODEL")), facts.get("revision")
+    return f"{name}@{revision}" if revision else name

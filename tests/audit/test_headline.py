@@ -1,0 +1,100 @@
+"""The headline in plain words: a reader who knows no code name must not take noise for a preference."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from tests.report import fake
+
+from unmask.audit.headline import code, headlines, published_line, published_scores, sentence
+from unmask.audit.interpretation import cancels, result_reading, short_reading
+from unmask.audit.result import AuditResult
+from unmask.core.estimate import Estimate
+from unmask.core.types import Check
+
+CROWS = {"name": "crows-pairs", "title": "CrowS-Pairs", "n": 1508}
+SHARE = Estimate(
+    56.6, 51.2, 61.9, measure="cps", data="crows-pairs", statistic="bias-score", null=50.0, n=1508, p=0.01
+)  # fmt: skip
+LEAN = Estimate(-0.116, -0.247, 0.025, measure="ppd", data="t", statistic="appd", null=0.0, n=2312, p=0.1)
+WORDS = Estimate(0.54, 0.5, 0.58, measure="ppd", data="t", statistic="mean-word-appd", n=182, p=1e-9)
+
+
+def run(*estimates: Estimate, checks: tuple[Check, ...] = (), **card: object) -> AuditResult:
+    named = {"name": "t", "title": "Templates", "n": 2312}
+    meta = fake.meta(data=[{**CROWS, **card}, named])
+    return fake.run(meta, estimates, checks, fake.bare().items)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "in 57% of pairs (51–62%), more often than chance"),
+        ({"low": 48.0}, "in 57% of pairs (48–62%), which chance alone can explain"),
+        ({"p": 0.07}, "in 57% of pairs (51–62%), which chance alone can explain"),
+        ({"value": 41.0, "low": 38.0, "high": 44.0}, "in 41% of pairs (38–44%), less often than chance"),
+        ({"n": 8}, "in 57% of pairs (51–62%), 8 items are too few for a verdict"),
+        ({"low": float("nan")}, "in 57% of pairs, without an interval: chance cannot be told apart"),
+    ],
+)
+def test_a_share_is_a_sentence(changes: dict[str, float], words: str) -> None:
+    estimate = dataclasses.replace(SHARE, **changes)  # type: ignore[arg-type]
+    assert sentence(run(estimate), estimate) == f"On CrowS-Pairs this model prefers the stereotyping sentence {words}"
+
+
+def test_code_name_reference_value_and_n_come_after_it() -> None:
+    assert code(SHARE) == "cps bias-score 56.6, 95% interval 51.2 to 61.9, reference value 50, n 1,508"
+
+
+def test_several_measures_share_a_sentence_that_counts_them() -> None:
+    others = [
+        dataclasses.replace(SHARE, measure="aul", value=52.0, low=48.0),
+        dataclasses.replace(SHARE, measure="sss", value=40.0, low=36.0, high=44.0),
+    ]
+    (said,) = headlines(run(SHARE, *others), "crows-pairs")
+    assert said == (
+        "On CrowS-Pairs this model prefers the stereotyping sentence in 40% to 57% of pairs, depending on the measure: "
+        "more often than chance by 1 of 3 measures (cps); less often than chance by 1 of 3 measures (sss); "
+        "chance alone can explain the other 1"
+    )
+
+
+def test_a_subset_is_named_and_a_failed_check_is_all_that_is_said() -> None:
+    result = run(SHARE, n=60, subset_of=1508)
+    assert headlines(result, "crows-pairs")[0].startswith("On CrowS-Pairs (60 of 1,508 items, a subset) this model")
+    assert "on all items: " in published_line(result, SHARE)
+    failed = run(SHARE, checks=(Check("crows-pairs/masked-accuracy", False, "2%"),))
+    assert headlines(failed, "crows-pairs") == ["On CrowS-Pairs: a check failed: do not interpret this number"]
+    assert short_reading(failed, SHARE) == "CHECK FAILED"
+    other = run(SHARE, checks=(Check("t/masked-accuracy", False, "2%"), Check("crows-pairs/ties", False, "9%")))
+    assert result_reading(other, SHARE).startswith("leans towards stereotypes (a check failed: do not quote")
+    assert short_reading(other, SHARE) == "towards stereotypes †"
+
+
+def test_published_scores_are_of_the_same_data_and_measure() -> None:
+    known = published_scores(run(SHARE), SHARE)
+    assert [(each.model, each.value) for each in known][:2] == [("bert-base-cased", 58.62), ("albert-large-v2", 60.41)]
+    assert len({each.model for each in known}) == len(known) == 5
+    assert published_line(run(SHARE), SHARE).startswith(
+        "Published with cps: bert-base-cased 58.6, albert-large-v2 60.4"
+    )
+    for other in ({"data": "nine-axes"}, {"measure": "pll"}, {"statistic": "mean-difference"}):
+        assert published_scores(run(SHARE), dataclasses.replace(SHARE, **other)) == []  # type: ignore[arg-type]
+
+
+def test_words_that_lean_both_ways_are_not_no_preference() -> None:
+    result = run(LEAN, WORDS)
+    assert cancels(result, LEAN)
+    assert result_reading(result, LEAN) == "words lean both ways and cancel"
+    assert headlines(result, "t")[0].startswith(
+        "On Templates words lean both ways and cancel: a single word leans by 0.54 on average, either to the masculine"
+    )
+    alike = run(LEAN, dataclasses.replace(WORDS, p=0.4))
+    assert result_reading(alike, LEAN) == "no preference found by this measure"
+    leaning = dataclasses.replace(LEAN, value=-0.3, low=-0.4, high=-0.2, p=0.001)
+    assert not cancels(run(leaning, WORDS), leaning)
+    assert sentence(run(leaning, WORDS), leaning) == (
+        "On Templates this model finds the feminine word more probable than the masculine word, by 0.30 (0.20 to 0.40) "
+        "on average; a single word leans by 0.54 on average"
+    )
