@@ -26,7 +26,10 @@ Model = Annotated[
     str | None,
     typer.Argument(help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False),
 ]
-Data = Annotated[list[str] | None, typer.Option(help="Dataset or file of pairs; can be repeated.")]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(help="Dataset, file of pairs, or hf:owner/name@revision:config/split; can be repeated."),
+]
 Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")]
 

@@ -124,6 +124,9 @@ class Options:
     tokens: int | None = option(None, "Maximum padded tokens per batch.", shown="by device", least=1)
     store: bool = option(True, "Do not use the cache of model outputs.", flag="--no-store")
     data_dir: Path | None = option(None, "Folder of datasets.")
+    mapping: Path | None = option(
+        None, "YAML of the columns of hub data or your own files: `more: sent_more`, …", shown="columns by usual names"
+    )
     offline: bool = option(False, "Never use the network.")
     store_file: Path | None = None  # instead of the user's cache of model outputs
     progress: Progress | None = None

@@ -9,7 +9,8 @@ from contextlib import contextmanager, nullcontext
 from logging import CRITICAL
 
 from unmask.core.errors import ModelError, UnmaskError, one_line, shorten
-from unmask.models.folder import ModelFolder, private_hub
+from unmask.core.hub import private_hub
+from unmask.models.folder import ModelFolder
 from unmask.models.gguf import read_once
 
 _MEMORY = "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
