@@ -19,6 +19,7 @@ from unmask.data.texts import TrainingCorpus
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result, build, estimate_json
 from unmask.findings.folder import ResultFolder
+from unmask.mitigate import spill_over
 from unmask.mitigate.comparison import bias_estimates, comparison_cells, format_change, is_compared, utility_cells
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines, evaluate_model
 from unmask.mitigate.spec import Method, MitigationContext
@@ -121,6 +122,12 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
             "The same texts and tokens, without and with the prefix in front. A masked model: accuracy on masked "
             "tokens, pseudo-perplexity; a causal one: on every token given those before it.",
         ),
+    )
+    types = {prefix: spill_over.bias_types(before, evaluation, seed=seed) for prefix, evaluation in after.items()}
+    tables += tuple(
+        spill_over.table(found, "", f"Every bias type, with {quote(_short(prefix))}")
+        for prefix, found in types.items()
+        if found
     )
     answers = tuple(_answer(before, prefix, evaluation, seed) for prefix, evaluation in after.items())
     notes = (

@@ -156,7 +156,8 @@ def _mitigate(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
     def compare() -> dict[str, Any]:
         with engine_for(open_lm(folder, opening), run) as engine:
             after = evaluate(engine)
-        finding = compare_evaluations(before, after, seed=seed, probe=details["outcome"].get("probe"))
+        probe, axis = details["outcome"].get("probe"), choices.axis
+        finding = compare_evaluations(before, after, seed=seed, probe=probe, axis=axis)
         original = [estimate_json(estimate) for estimate in bias_estimates(before, seed=seed)]
         meta = build_meta(
             *(chosen, lm, text, {**details, "before": original}),
