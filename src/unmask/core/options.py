@@ -102,7 +102,9 @@ class Opening:
 
     kind: Literal["masked", "causal"] | None = option(None, "Kind of model: masked or causal.", shown="from its config")
     device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
-    dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
+    dtype: Literal["fp32", "bf16", "fp16", "int8", "int4"] = option(
+        "fp32", "fp32, bf16, fp16, or weights quantised to int8 or int4."
+    )
     tf32: bool = option(False, "Allow TF32 for fp32 matrix products on a GPU.")
     offline: bool = option(False, "Never use the network.")
     allow_pickle: bool = option(False, "Load pickled weights (can run code).")
