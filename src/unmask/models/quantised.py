@@ -48,4 +48,5 @@ def _config(dtype: str, *, grouped: bool) -> Any:
 
     if dtype == "int8":
         return Int8WeightOnlyConfig()
-    return IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(GROUP) if grouped else PerAxis(0))
+    four_bits: Any = vars(torch)["int4"]  # not in torch's stubs
+    return IntxWeightOnlyConfig(weight_dtype=four_bits, granularity=PerGroup(GROUP) if grouped else PerAxis(0))
