@@ -31,9 +31,9 @@ from unmask.core.errors import DataError, UnknownName
 from unmask.core.registry import Registry
 from unmask.core.types import Card, CardFact, Dataset
 from unmask.data import files, hub, matrices, pairs, templates
+from unmask.data.columns import read_mapping
 from unmask.data.formats import user_path
 from unmask.data.items import DatasetSource, DataSource, ScoreSource, TableSource
-from unmask.data.mapping import read_mapping
 from unmask.data.matrices import ScoreMatrix
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,9 +25,9 @@ from unmask.core.hub import private_hub
 from unmask.core.types import Dataset
 from unmask.core.yaml_text import parse_yaml
 from unmask.data import pairs
+from unmask.data.columns import Column, map_columns
 from unmask.data.formats import read_bytes, records
 from unmask.data.items import user_dataset
-from unmask.data.mapping import Column, map_columns
 
 PREFIX, SUFFIX, README = "hf:", ".parquet", "README.md"
 FORM = f"{PREFIX}owner/name@revision:config/split"
@@ -80,7 +81,8 @@ def is_hub_name(name: str | Path) -> bool:
 def load(data: HubData, *, name: str, columns: Mapping[str, Column] | None = None, offline: bool = False) -> Dataset:
     """The pairs of a split, with the commit and what the repository's card says of licence and languages."""
     fetched = fetch(data, offline=offline)
-    rows, sums = [], []
+    rows: list[Any] = []
+    sums = []
     where = f"{PREFIX}{data.repo}@{fetched.commit[:7]}"
     for path, file in zip(fetched.files, fetched.names, strict=True):
         content = read_bytes(path, "a Parquet file")
@@ -135,12 +137,12 @@ def _from_hub(data: HubData) -> Fetched:
     info = HfApi().dataset_info(data.repo, revision=data.revision or None)
     names = [file.rfilename for file in info.siblings or []]
     chosen = select_files(data, names)
-    place = {"repo_id": data.repo, "repo_type": "dataset"}
+    download = partial(hf_hub_download, data.repo, repo_type="dataset")
     # the first by its revision, which the cache then knows offline, the others by the commit that it is of
-    first = Path(hf_hub_download(filename=chosen[0], revision=data.revision or "main", **place))
+    first = Path(download(chosen[0], revision=data.revision or "main"))
     commit = first.parents[len(PurePosixPath(chosen[0]).parts) - 1].name
-    others = [Path(hf_hub_download(filename=name, revision=commit, **place)) for name in chosen[1:]]
-    card = Path(hf_hub_download(filename=README, revision=commit, **place)) if README in names else None
+    others = [Path(download(name, revision=commit)) for name in chosen[1:]]
+    card = Path(download(README, revision=commit)) if README in names else None
     return Fetched(commit, (first, *others), chosen, _metadata(card))
 
 

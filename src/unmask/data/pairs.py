@@ -24,10 +24,10 @@ from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
 from unmask.core.files import file_name
 from unmask.core.spreadsheets import unescape
 from unmask.core.types import Dataset, Pair
+from unmask.data.columns import Column, map_columns
 from unmask.data.formats import read_bytes
 from unmask.data.formats import records as records_of
 from unmask.data.items import LoadedItems, user_dataset, with_warnings
-from unmask.data.mapping import Column, map_columns
 
 if TYPE_CHECKING:
     import pandas as pd

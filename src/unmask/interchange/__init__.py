@@ -9,8 +9,8 @@ Formats of other packages are found through the entry point group `unmask.format
 from __future__ import annotations
 
 from unmask.core.registry import Registry
-from unmask.interchange.spec import Format
+from unmask.interchange.spec import ExportFormat
 
-FORMATS = Registry("format", Format, home="unmask.interchange.catalog", group="unmask.formats")
+FORMATS = Registry("format", ExportFormat, home="unmask.interchange.catalog", group="unmask.formats")
 
-__all__ = ["FORMATS", "Format"]
+__all__ = ["FORMATS", "ExportFormat"]

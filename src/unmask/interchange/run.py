@@ -10,12 +10,12 @@ from unmask.core.errors import OutputError, ResultError
 from unmask.findings.envelope import Result
 from unmask.interchange import FORMATS
 from unmask.interchange.lm_eval import import_samples
-from unmask.interchange.spec import Format
+from unmask.interchange.spec import ExportFormat
 
 __all__ = ["export", "import_samples"]
 
 
-def export(run: Result | str | Path, *, to: str | Format, out: str | Path) -> str:
+def export(run: Result | str | Path, *, to: str | ExportFormat, out: str | Path) -> str:
     """Write a result in a format of another tool; where it was written.
 
     Args:

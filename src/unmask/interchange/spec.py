@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ExportFormat:
     """A format of another tool; `write` gets the result and where to write it, and says what it wrote."""
 
     name: str

@@ -124,7 +124,7 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
         ),
     )
     types = {prefix: spill_over.bias_types(before, evaluation, seed=seed) for prefix, evaluation in after.items()}
-    tables += tuple(
+    spilled = tuple(
         spill_over.table(found, "", f"Every bias type, with {quote(_short(prefix))}")
         for prefix, found in types.items()
         if found
@@ -135,7 +135,7 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
         "A prefix changes this input, not the model: without it, or with another text between, the model is as before.",
         "A score near its null means that this measure finds no preference, not that there is none.",
     )
-    return Finding(answers, tables, (), notes)
+    return Finding(answers, (*tables, *spilled), (), notes)
 
 
 def _table(
