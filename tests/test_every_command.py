@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.interchange.conftest import sample
 
 import zoo
 from tasks.tiny_models import biographies, untrained_model
@@ -66,6 +67,7 @@ def commands(here: Path) -> dict[str, list[str]]:
     scores = [(m, i, (m * 7 + i * 5 + m * i) % 11, "ab"[m % 2]) for m in range(8) for i in range(12)]
     lines = [f"m{m},i{i},{score},{group}\n" for m, i, score, group in scores]
     (here / "scores.csv").write_text("model,item,score,group\n" + "".join(lines), encoding="utf-8")
+    (here / "samples.jsonl").write_text(json.dumps(sample(0, "He left.", "She left.", (-1.0, -2.0))), encoding="utf-8")
     biographies(here / "bios.jsonl", planted=True, n=80)
     text, own, out = str(here / "text.txt"), str(here / "own.csv"), str(here)
     train = ["--epochs", "1"]
@@ -122,11 +124,13 @@ def commands(here: Path) -> dict[str, list[str]]:
         "study status": ["study", "status", f"{out}/s"],
         "run": ["run", f"{out}/a", model, "--data", own, "--out", f"{out}/again", "--no-report", "--quiet"],
         "plan": ["plan", "--data", own],
+        "export": ["export", f"{out}/a", "--to", "inspect", "--out", f"{out}/log"],
+        "import": ["import", str(here / "samples.jsonl"), "--model-name", "mine", "--out", f"{out}/imported"],
         "list": ["list", "data"],
         "data show": ["data", "show", own],
         "store": ["store"],
     }
-    quiet = {"audit", "diagnose", "mitigate", "task", "prompts", "annotate", "vectors", "corpus"}
+    quiet = {"audit", "diagnose", "mitigate", "task", "prompts", "annotate", "vectors", "corpus", "import"}
     return {name: [*words, *(["--quiet"] if words[0] in quiet else [])] for name, words in listed.items()}
 
 

@@ -18,7 +18,7 @@ LAYERS = (
     ("diagnose",),
     ("mitigate",),
     ("corpus", "tasks"),
-    ("report",),
+    ("interchange", "report"),
     ("explorer", "studies"),
     ("cli", "pytest_plugin"),
     ("__main__",),

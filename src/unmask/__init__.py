@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from unmask.core.options import Opening, Options
     from unmask.diagnose.run import diagnose
     from unmask.findings.envelope import Result
+    from unmask.interchange.lm_eval import import_samples
+    from unmask.interchange.run import export
     from unmask.mitigate.run import mitigate
     from unmask.models.loading import open_lm as open_model
     from unmask.prompts.run import prompts
@@ -45,7 +47,9 @@ _HOMES = {
     "corpus": "unmask.corpus",
     "diagnose": "unmask.diagnose.run",
     "explain": "unmask.audit.attribution",
+    "export": "unmask.interchange.run",
     "gate": "unmask.audit.gate",
+    "import_samples": "unmask.interchange.lm_eval",
     "load": "unmask.audit.result",
     "mitigate": "unmask.mitigate.run",
     "open_model": "unmask.models.loading",
@@ -67,7 +71,9 @@ __all__ = [
     "corpus",
     "diagnose",
     "explain",
+    "export",
     "gate",
+    "import_samples",
     "load",
     "mitigate",
     "open_model",

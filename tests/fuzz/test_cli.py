@@ -30,6 +30,7 @@ COMMANDS = (
     "explain one --top 3",
     "report one two --format md --table headline",
     "report one --format csv --out table.csv",
+    "export one --to every-eval-ever --out o",
     "study aul --dry-run --offline --models builtin --limit 3 --set draws=2",
     "audit model --data own.jsonl --measure aul --precision plain --tokens 64 --out o --no-report --no-store --quiet",
     "store",

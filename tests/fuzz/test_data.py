@@ -215,6 +215,14 @@ def load_winopron(folder: Path) -> None:
     encode_all(riddles.load_winopron(published_sources(riddles.WINOPRON, data_dir=folder)[0], shares))
 
 
+MAPPING = b"more: a\nless: b\ndirection: {column: c, values: {0: stereo, 1: antistereo}}\ntheme: a\n"
+MAPPED = lines([{"a": "Old men.", "b": "Young men.", "c": 0}, {"a": "He.", "b": "She.", "c": 1}])
+
+
+def load_mapped(folder: Path) -> None:
+    check(data.load(folder / "p.jsonl", mapping=folder / "columns.yaml"))
+
+
 NAMES = [name for name in data.names() if data.card(name).files[0].url]
 COMMENTS = ("wiki_toxicity/bias_madlibs_77k.csv", "davidson_hate/labeled_data.csv", "jigsaw_sample/train_sample.csv")
 BIOGRAPHIES = ("biasbios_sample/nurse.csv", "biasbios_sample/poet.csv")
@@ -222,6 +230,7 @@ BOUNDARIES = [
     Boundary("pairs", pair_files, load_file, share=40),
     Boundary("pairs in Parquet", lambda: [{"p.parquet": parquet(PAIRS)}], load_file, share=12),
     Boundary("pairs in a workbook", lambda: [{"p.xlsx": workbook(PAIRS)}], load_file, share=6),
+    Boundary("columns of pairs", lambda: [{"columns.yaml": MAPPING, "p.jsonl": MAPPED}], load_mapped, share=8),
     Boundary("templates", template_files, load_file, share=32),
     Boundary("corpus", corpus_files, read_corpus, share=32),
     Boundary("scores", score_files, load_scores, share=32),

@@ -87,3 +87,47 @@ def test_estimates_of_an_evaluation_are_those_that_the_comparison_shows() -> Non
         assert (estimate.value, estimate.low, estimate.n) == (row[4].value, row[4].low, row[1])  # type: ignore[union-attr]
     assert by_key["ppd", TEMPLATES, "all", "appd"].null == 0.0
     assert by_key["ppd", WOMEN, "all", "appd"].null is None  # a gate must not reward the loss of a right lean
+
+
+def typed(wins: dict[str, int], n: int = 40, data: str = "nine-axes") -> list[Row]:
+    """Pairs of bias types, in the first `wins` of each of which the stereotyping sentence is preferred."""
+    return [
+        Row("aul", data, f"{data}/{kind}-{i}", {"category": kind}, {"more": 1.0, "less": 1.5 - (i < won)}, outcome)
+        for kind, won in wins.items()
+        for i in range(n)
+        for outcome in (["more" if i < won else "less"])
+    ]
+
+
+def with_types(shift: float, **wins: int) -> BiasEvaluation:
+    seen = made(shift)
+    gender = typed({"occupation": 24}, data="triple-gender")
+    return BiasEvaluation(
+        {**seen.rows, ("aul", "nine-axes"): typed(wins), ("aul", "triple-gender"): gender}, seen.ability
+    )
+
+
+def test_spill_over_shows_every_bias_type_corrected_for_all_of_them() -> None:
+    before = with_types(1.0, gender=30, age=20, religion=22)
+    after = with_types(0.5, gender=22, age=36, religion=23)
+    finding = compare_evaluations(before, after, plots=False)
+    table = next(table for table in finding.tables if table.title.startswith("Spill-over"))
+    rows = {row[0]: row for row in table.rows}
+    assert [*rows] == ["gender", "occupation", "age", "religion"]  # what was treated comes first
+    assert [row[1] for row in table.rows] == ["yes", "yes", "no", "no"]
+    assert rows["age"][4:7] == (40, 50.0, 90.0)
+    assert rows["age"][7].value == 40.0  # type: ignore[union-attr]
+    # exact McNemar of 16 pairs that all changed one way: 2 / 2**16; of 4 tests the smallest p counts fourfold
+    assert rows["age"][8] == pytest.approx(4 * 2 / 2**16, rel=0.5)
+    assert rows["religion"][8] == 1.0
+    assert "1 of the 2 bias types that were not treated changed (age 50.0 to 90.0), 1 of them away" in " ".join(
+        finding.answers
+    )
+
+
+def test_without_a_change_spill_over_says_how_wide_the_intervals_are() -> None:
+    seen = with_types(1.0, gender=30, age=20, race=22)
+    finding = compare_evaluations(seen, seen, plots=False, axis="race")
+    said = next(answer for answer in finding.answers if answer.startswith("Spill-over"))
+    assert "none of the 4 bias types that were not treated changed beyond noise" in said
+    assert "points wide" in said

@@ -23,6 +23,7 @@ from unmask.findings.tables import SIDES, select_items
 
 CLOSE = 1e-3  # relative tolerance: contributions add up to the difference but for rounding
 NO_SUM = "(contributions do not add up: these scores are not sums of log-probabilities)"
+NO_LOGPROBS = "(no log-probabilities of tokens in this result: audit the model to see what each contributes)"
 Rows = Sequence[Mapping[str, Any]]
 Array = NDArray[Any]
 
@@ -94,7 +95,8 @@ class Explanation:
         ]
         for words, contribution, changed in self.deciding()[:top]:
             lines.append(f"    {contribution:+9.4f}  {words}  ({'changed' if changed else 'shared'} word)")
-        return "\n".join(lines if self.adds_up else [*lines, f"    {NO_SUM}"])
+        note = NO_SUM if any(token.logprob is not None for token in (*self.more, *self.less)) else NO_LOGPROBS
+        return "\n".join(lines if self.adds_up else [*lines, f"    {note}"])
 
     def __str__(self) -> str:
         """The text with five contributions."""

@@ -31,6 +31,7 @@ from unmask.core.types import Check, Floats, Measure, Pair
 from unmask.models import Engine, Lm
 from unmask.models.finite import NOT_FINITE
 from unmask.models.precision import FP32, ladder
+from unmask.models.quantised import QUANTISED
 from unmask.stats.tail import LEAST, ErrorTail
 
 SAMPLE, LATER_SAMPLE = 256, 64  # pairs scored in the first two precisions, and in two later ones
@@ -145,7 +146,7 @@ def precision_checks(lm: Lm, certificates: Sequence[Certificate]) -> list[Check]
             f"({', '.join(shares)}); chance that any is not that of fp32: at most {max(first.bound, 1e-9):.1g}"
         )
         return [Check("precision", True, detail)]
-    if lm.facts.dtype in FP32:
+    if lm.facts.dtype in (*FP32, *QUANTISED):  # a quantised model is another model, and is computed in fp32
         return []
     name = lm.facts.dtype
     turned = next((share for prefix, share in TURNED.items() if name.startswith(prefix)), "some")

@@ -59,9 +59,13 @@ class Tables:
 
     def add(self, scored: Sequence[ScoredItem], lm: Lm) -> None:
         """Append one chunk."""
+        self.append(scored, _token_table(scored, lm))
+
+    def append(self, scored: Sequence[ScoredItem], tokens: pa.Table) -> None:
+        """Append rows of items, and of tokens without their blocks and contributions."""
         rows = [self._item(item) for item in scored]
         self._waiting[self._items].append(pa.Table.from_pylist(rows, schema=self._items.schema))
-        self._waiting[self._tokens].append(with_contributions(_token_table(scored, lm)))
+        self._waiting[self._tokens].append(with_contributions(tokens))
         self._flush(GROUP)
 
     def close(self) -> None:

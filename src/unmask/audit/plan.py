@@ -24,7 +24,7 @@ def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset
     wanted = [data] if isinstance(data, str | Path | Dataset) else list(data)
     if not wanted:
         raise DataError(f"no data given: name one of {', '.join(datasets.names())}, or a file of pairs")
-    load = partial(datasets.load, data_dir=options.data_dir, offline=options.offline)
+    load = partial(datasets.load, data_dir=options.data_dir, offline=options.offline, mapping=options.mapping)
     loaded = [dataset if isinstance(dataset, Dataset) else load(dataset) for dataset in wanted]
     names = [dataset.card.name for dataset in loaded]
     if len(set(names)) < len(names):

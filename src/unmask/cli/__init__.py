@@ -27,9 +27,10 @@ from unmask.training.distributed import is_main_process, world_size
 
 COMMANDS = (  # each is the function of its name in the module of its name, or the `app` there
     *("audit", "plan", "compare", "diagnose", "explain", "explore", "gate", "report", "list", "mitigate", "task"),
-    *("prompts", "annotate", "vectors", "corpus", "data", "store", "study", "run"),
+    *("prompts", "annotate", "vectors", "corpus", "data", "store", "study", "run", "export", "import"),
 )
 FORMER = {"judge": "annotate"}  # earlier names of commands
+MODULES = {**FORMER, "import": "import_run"}  # of commands whose module and function have another name
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True}  # settings of a command that runs another
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
 BAD_INPUT, DEFECT, CLOSED_PIPE = 2, 70, 141  # exit codes
@@ -49,11 +50,12 @@ def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_root)
     for name in names:
-        module = import_module(f"unmask.cli.{FORMER.get(name, name)}")
+        home = MODULES.get(name, name)
+        module = import_module(f"unmask.cli.{home}")
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)
         else:
-            function = module.listing if name == "list" else getattr(module, FORMER.get(name, name))
+            function = module.listing if name == "list" else getattr(module, home)
             settings = PASSING if name == "run" else None
             app.command(name, hidden=name in FORMER, context_settings=settings)(function)
     return app

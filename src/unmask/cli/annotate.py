@@ -33,7 +33,7 @@ def annotate(
     ] = False,
     *,
     settings: Annotated[PromptSettings, options.Without("file", "top", "counting")],
-    seed: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline")],
+    seed: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline", "mapping")],
     output: options.Output,
 ) -> None:
     """Annotate the answers that the rules left undecided: one key each, saved immediately.

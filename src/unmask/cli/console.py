@@ -42,12 +42,13 @@ def _is_measure(word: str) -> bool:
 
 
 def _is_data(word: str) -> bool:
-    """Whether it is the name of a dataset, or of a file that can be one."""
+    """Whether it is the name of a dataset, of hub data, or of a file that can be one."""
     from unmask import data
     from unmask.data.formats import SUFFIXES
+    from unmask.data.hub import is_hub_name
     from unmask.data.templates import YAML
 
-    return word in data.names() or Path(word).suffix.lower() in (*SUFFIXES, *YAML)
+    return word in data.names() or is_hub_name(word) or Path(word).suffix.lower() in (*SUFFIXES, *YAML)
 
 
 def _is_question(word: str) -> bool:

@@ -38,7 +38,7 @@ def count(
     *,
     settings: CountSettings,
     layout: TextLayout,
-    run: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline")],
+    run: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline", "mapping")],
     output: options.Output,
 ) -> None:
     """Count feminine and masculine words (or any two sets): ILPS = ln(P_f / P_m) with its interval.
@@ -63,7 +63,7 @@ def flag(
     *,
     settings: FlagSettings,
     layout: TextLayout,
-    run: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline")],
+    run: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline", "mapping")],
     output: options.Output,
 ) -> None:
     """Write the sentences that have a word of a group and an attribute, such as she and nurse, to a table.
@@ -93,7 +93,7 @@ def vectors(  # noqa: PLR0913 - the parts of the command
         VectorSettings, options.Without("layer", "pooling", "corpus", "each", "draws", "variance", "before")
     ],
     layout: TextLayout,
-    run: Annotated[Options, options.Without("tokens", "store", "data_dir", "offline")],
+    run: Annotated[Options, options.Without("tokens", "store", "data_dir", "offline", "mapping")],
     output: options.Output,
 ) -> None:
     """Train word vectors on a corpus, several times, and test them for associations: WEAT and others.
@@ -128,7 +128,7 @@ def bias(  # noqa: PLR0913 - the parts of the command
     settings: EffectSettings,
     layout: TextLayout,
     opening: Annotated[Opening, options.Without("dtype", "tf32")],
-    run: Annotated[Options, options.Without("data_dir")],
+    run: Annotated[Options, options.Without("data_dir", "mapping")],
     output: options.Output,
 ) -> None:
     """Measure how training on a corpus changes the bias of a model, compared with training on a placebo.

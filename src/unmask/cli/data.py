@@ -21,7 +21,9 @@ app = typer.Typer(help="Fetch and verify datasets; show a card and a sample.", n
 
 @app.command("get")
 def get(
-    name: Annotated[str, typer.Argument(help="Dataset; see `unmask list data`.")],
+    name: Annotated[
+        str, typer.Argument(help="Dataset (see `unmask list data`), or hf:owner/name@revision:config/split.")
+    ],
     data_dir: Annotated[Path | None, typer.Option(help="Folder of datasets.", show_default="the cache")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace existing files that differ from the published ones.")
@@ -42,8 +44,11 @@ def get(
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(help="Dataset, or file of pairs or scores.")],
+    name: Annotated[
+        str, typer.Argument(help="Dataset, file of pairs or scores, or hf:owner/name@revision:config/split.")
+    ],
     data_dir: Annotated[Path | None, typer.Option(help="Folder of datasets.")] = None,
+    mapping: Annotated[Path | None, typer.Option(help="YAML of the columns of hub data or your own pairs.")] = None,
     sample: Annotated[int, typer.Option(help="Number of items to show.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON, without items.")] = False,
 ) -> None:
@@ -56,7 +61,7 @@ def show(
     loaded: Any = None
     missing = ""
     try:
-        loaded = _load(name, data_dir)
+        loaded = _load(name, data_dir, mapping)
     except DataError as error:
         if name not in data.SOURCES:
             raise
@@ -77,13 +82,15 @@ def show(
         _records(loaded, sample)
 
 
-def _load(name: str, data_dir: Path | None) -> Any:
+def _load(name: str, data_dir: Path | None, mapping: Path | None) -> Any:
     """A table, scores of models, or a dataset of pairs."""
     from unmask import data
 
     if name in data.tables():
         return data.read(name)
-    return data.scores(name, data_dir=data_dir) if data.is_scores(name) else data.load(name, data_dir=data_dir)
+    if mapping is None and data.is_scores(name):
+        return data.scores(name, data_dir=data_dir)
+    return data.load(name, data_dir=data_dir, mapping=mapping)
 
 
 def _facts(card: Card) -> list[dict[str, str]]:

@@ -68,6 +68,11 @@ def _describe_data(source: Any) -> str:
     return f"[{kind}] {card.title}; {facts} ({availability(card)})"
 
 
+def _of_words(languages: tuple[str, ...]) -> str:
+    """The languages of the words that something uses; none: it holds for any."""
+    return f", words: {', '.join(languages)}" if languages else ""
+
+
 _NEEDS = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
 _KINDS: dict[str, tuple[str, str, Callable[[Any], str]]] = {  # about, and where the things are; imported when listed
     "measures": (
@@ -86,8 +91,12 @@ _KINDS: dict[str, tuple[str, str, Callable[[Any], str]]] = {  # about, and where
     "mitigations": (
         "methods to lower bias",
         "unmask.mitigate:METHODS",
-        lambda each: f"[{'/'.join(each.kinds)}] {each.about}",
+        lambda each: f"[{'/'.join(each.kinds)}{_of_words(each.languages)}] {each.about}",
     ),
-    "tasks": ("bias in applications", "unmask.tasks:TASKS", lambda each: f"[{_NEEDS[each.needs]}] {each.question}"),
+    "tasks": (
+        "bias in applications",
+        "unmask.tasks:TASKS",
+        lambda each: f"[{_NEEDS[each.needs]}{_of_words(each.languages)}] {each.question}",
+    ),
     "studies": ("papers that can be repeated", "unmask.studies:STUDIES", lambda each: each.question),
 }

@@ -50,7 +50,7 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
     choices: MitigationOptions,
     static: StaticOptions,
     opening: Annotated[Opening, options.Without("dtype", "tf32")],
-    run: Options,
+    run: Annotated[Options, options.Without("mapping")],
     output: options.Output,
 ) -> None:
     """Mitigate the bias of a model and report what changed: bias, gendered words, language modelling.

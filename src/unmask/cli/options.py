@@ -43,7 +43,11 @@ def complete_measures(incomplete: str) -> list[str]:
 
 
 Data = Annotated[
-    list[str] | None, typer.Option(help="Dataset or file of pairs; can be repeated.", autocompletion=complete_data)
+    list[str] | None,
+    typer.Option(
+        help="Dataset, file of pairs, or hf:owner/name@revision:config/split; can be repeated.",
+        autocompletion=complete_data,
+    ),
 ]
 Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.", autocompletion=complete_measures)]
 Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")]

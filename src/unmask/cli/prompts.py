@@ -24,7 +24,7 @@ def prompts(
     *,
     settings: PromptSettings,
     opening: Opening,
-    run: Annotated[Options, options.Without("tokens", "store", "data_dir")],
+    run: Annotated[Options, options.Without("tokens", "store", "data_dir", "mapping")],
     output: options.Output,
 ) -> None:
     """Human-level diagnosis: the likeliest words for every prompt, classified by rules and annotators.

@@ -63,12 +63,17 @@ def report(  # noqa: PLR0913, PLR0917 - the options of the command
         Path | None, typer.Option(help="Folder for all charts as SVG, PNG and PDF.", show_default=False)
     ] = None,
     card: Annotated[
-        Path | None, typer.Option(help="Model card to add the results to: metadata and a section.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Model card to add the results to: metadata, a section, and .eval_results/ beside it.",
+            show_default=False,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the files written, or the tables, as JSON.")] = False,
 ) -> None:
     """Write a self-contained HTML page, or tables; several runs are compared."""
     from unmask.findings.terminal import print_json, say, write_out
+    from unmask.report.eval_results import path_beside
     from unmask.report.run import report as write_report
 
     if figures is not None:
@@ -77,7 +82,9 @@ def report(  # noqa: PLR0913, PLR0917 - the options of the command
     shape = {"format": kind.value, "tables": tables, "layout": layout.value}
     written = write_report(*runs, out=out, figures=figures, card=card, **shape)  # type: ignore[arg-type]
     to_stdout = isinstance(written, str)
-    paths = list(dict.fromkeys(filter(None, (None if to_stdout else written, figures, card))))
+    beside = None if card is None else path_beside(card)
+    also = beside if beside is not None and beside.is_file() else None
+    paths = list(dict.fromkeys(filter(None, (None if to_stdout else written, figures, card, also))))
     if as_json:
         print_json({"files": [str(path) for path in paths], **({"text": written} if to_stdout else {})})
         return

@@ -27,7 +27,7 @@ def task(  # noqa: PLR0913 - the parts of the command
     *,
     settings: TaskSettings,
     opening: Annotated[Opening, options.Without("kind", "dtype", "tf32")],
-    run: Options,
+    run: Annotated[Options, options.Without("mapping")],
     output: options.Output,
 ) -> None:
     """Measure bias in downstream tasks: classification, similarity, inference, coreference.

@@ -38,7 +38,7 @@ def vectors(  # noqa: PLR0913 - the parts of the command
     *,
     settings: VectorSettings,
     opening: Annotated[Opening, options.Without("tf32")],
-    run: Annotated[Options, options.Without("limit", "tokens", "store")],
+    run: Annotated[Options, options.Without("limit", "tokens", "store", "mapping")],
     output: options.Output,
 ) -> None:
     """Test whether word vectors are associated more with one set of words than with another.

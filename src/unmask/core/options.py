@@ -118,7 +118,9 @@ class Opening:
 
     kind: Literal["masked", "causal"] | None = option(None, "Kind of model: masked or causal.", shown="from its config")
     device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
-    dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
+    dtype: Literal["fp32", "bf16", "fp16", "int8", "int4"] = option(
+        "fp32", "fp32, bf16, fp16, or weights quantised to int8 or int4."
+    )
     tf32: bool = option(False, "Allow TF32 for fp32 matrix products on a GPU.")
     offline: bool = option(False, "Never use the network.")
     allow_pickle: bool = option(False, "Load pickled weights (can run code).")
@@ -140,6 +142,9 @@ class Options:
     tokens: int | None = option(None, "Maximum padded tokens per batch.", shown="by device", least=1)
     store: bool = option(True, "Do not use the cache of model outputs.", flag="--no-store")
     data_dir: Path | None = option(None, "Folder of datasets.")
+    mapping: Path | None = option(
+        None, "YAML of the columns of hub data or your own files: `more: sent_more`, …", shown="columns by usual names"
+    )
     offline: bool = option(False, "Never use the network.")
     store_file: Path | None = None  # instead of the user's cache of model outputs
     progress: Progress | None = None

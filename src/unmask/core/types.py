@@ -74,6 +74,8 @@ class Card:
     problems: str
     package: str = "unmask.data"  # the package that ships its files without URL
     manual: str = ""  # how to get the files, if they cannot be downloaded by name; they have no checksum then
+    hub: str = ""  # the repository of the same data on the Hugging Face hub, "owner/name"
+    revision: str = ""  # of data read from the hub: the commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class Dataset:
             "languages": list(card.languages),
             "citation": card.citation,
             "source": card.source,
+            **{name: value for name in ("hub", "revision") if (value := getattr(card, name))},
             "problems": card.problems,
             "n": len(self.items),
             **({} if self.total is None else {"subset_of": self.total}),

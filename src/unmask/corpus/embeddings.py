@@ -25,6 +25,7 @@ from unmask.core.files import partial_file, plain, write_json, writing
 from unmask.core.options import TextLayout
 from unmask.core.progress import Step
 from unmask.core.seeds import generator
+from unmask.core.words import WORD
 from unmask.corpus.spec import EmbeddingSettings
 from unmask.data.documents import Document, Problems, read_documents
 from unmask.data.sentences import split_sentences
@@ -34,7 +35,7 @@ from unmask.vectors.static import WordVectors, gensim_models, read_vectors
 
 RECORD = "trainings.json"  # in the result folder: what each file of vectors was trained on
 LONGEST = 10_000  # words of a sentence: gensim reads no more at a time
-_WORD = re.compile(r"[^\W_]+")  # a run of letters and digits, as in `corpus count`
+_WORD = re.compile(WORD)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
     data.names()                            names of the datasets of pairs, for audits
     data.card("crows-pairs")                origin, licence, citation, known problems
-    data.get("crows-pairs")                 download and verify; the only function here that uses the network
+    data.get("crows-pairs")                 download and verify; only this and hf: names use the network
     data.load("crows-pairs")                the items, from local files
     data.load("my-pairs.csv")               your own pairs
     data.load("my-templates.yaml")          your own templates
+    data.load("hf:owner/name@commit")       Parquet files of a dataset of the hub
     data.from_records([("He …", "She …")])  the same, from Python
     data.tables()                           names of the tables: prompts, words, training sentences, …
     data.read("prompts")                    the records of a table
@@ -30,7 +31,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.registry import Registry
 from unmask.core.types import Card, CardFact, Dataset
-from unmask.data import files, matrices, pairs, templates
+from unmask.data import files, hub, matrices, pairs, templates
+from unmask.data.columns import read_mapping
 from unmask.data.formats import user_path
 from unmask.data.items import DatasetSource, DataSource, ScoreSource, TableSource
 from unmask.data.matrices import ScoreMatrix
@@ -95,18 +97,38 @@ def labels(name: str, *, data_dir: Path | str | None = None) -> list[tuple[str, 
     return source.labels(_locate_all(source, data_dir, offline=True)[0])
 
 
-def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> Dataset:
-    """Load a dataset by name, or your own file of pairs or templates. Never uses the network.
+def load(
+    name_or_path: str | Path,
+    *,
+    data_dir: Path | str | None = None,
+    offline: bool = False,
+    mapping: Path | str | None = None,
+) -> Dataset:
+    """Load a dataset by name, your own file of pairs or templates, or data of the hub.
+
+    Only data of the hub that is not in its cache uses the network.
 
     Args:
-        name_or_path: a name of `names()`, or a CSV, TSV, JSON, JSONL, Parquet or YAML file.
+        name_or_path: a name of `names()`, a CSV, TSV, JSON, JSONL, Parquet or YAML file, or
+            `hf:owner/name@revision:config/split`.
         data_dir: a folder of datasets, searched before `$UNMASK_DATA_DIR` and the cache.
-        offline: only changes the advice in the error if the dataset is not on this machine.
+        offline: never use the network; of other data than the hub's, it only changes the advice in an error.
+        mapping: a YAML file that says which column of hub data, or of your own file, is which field.
     """
+    columns = None if mapping is None else read_mapping(user_path(mapping))
+    if hub.is_hub_name(name_or_path):
+        reference = hub.HubData.parse(str(name_or_path))
+        return hub.load(reference, name=_own_name(reference.title), columns=columns, offline=offline)
     if _is_path(name_or_path):
         path = user_path(name_or_path)
-        own = templates.load if templates.is_template_file(path) else pairs.load
-        return own(path, name=_own_name(path.stem))
+        if not templates.is_template_file(path):
+            return pairs.load(path, name=_own_name(path.stem), columns=columns)
+        if columns is None:
+            return templates.load(path, name=_own_name(path.stem))
+    if columns is not None:
+        raise DataError(
+            f"a mapping names columns of hub data or your own pairs, {name_or_path} is neither: leave it out"
+        )
     source = _find_dataset(str(name_or_path))
     first, known = _locate_all(source, data_dir, offline=offline)
     items, warnings = source.load(first)
@@ -134,6 +156,8 @@ def scores(name_or_path: str | Path, *, data_dir: Path | str | None = None, offl
 
 def is_scores(name_or_path: str | Path) -> bool:
     """Whether it names published scores, or a table with columns model, item and score."""
+    if hub.is_hub_name(name_or_path):
+        return False
     if _is_path(name_or_path):
         return matrices.is_score_file(user_path(name_or_path))
     return isinstance(SOURCES.get(str(name_or_path)), ScoreSource)
@@ -142,7 +166,9 @@ def is_scores(name_or_path: str | Path) -> bool:
 def check_names(given: Iterable[str | Path]) -> None:
     """Refuse names that are no datasets of pairs, before something slow begins; files are not read."""
     for name_or_path in given:
-        if not _is_path(name_or_path):
+        if hub.is_hub_name(name_or_path):
+            hub.HubData.parse(str(name_or_path))
+        elif not _is_path(name_or_path):
             _find_dataset(str(name_or_path))
         elif near := _like_hub_name(str(name_or_path)):
             raise DataError(f"{name_or_path} is no file: did you mean the dataset {near}?")
@@ -182,11 +208,13 @@ def get(
     """Return the verified files of a dataset; downloads missing ones to `data_dir` or the cache.
 
     Args:
-        name: a name of `names()` or `tables()`.
+        name: a name of `names()` or `tables()`, or data of the hub (`hf:…`), which go to the hub's own cache.
         data_dir: where to put the files; default: the cache.
         force: replace a file in `data_dir` that differs from the published one.
         offline: raise DataError instead of downloading.
     """
+    if hub.is_hub_name(name):
+        return hub.fetch(hub.HubData.parse(name), offline=offline).files
     chosen, folder = card(name), _folder(data_dir)
     if not offline:
         return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)

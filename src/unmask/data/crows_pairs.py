@@ -43,6 +43,7 @@ ORIGINAL = Card(
   doi = {10.18653/v1/2020.emnlp-main.154},
 }""",
     source="nyu-mll/crows-pairs@8aaac11:data/crows_pairs_anonymized.csv",
+    hub="nyu-mll/crows_pairs",
     size=1508,
     problems=(
         "Many pairs are unclear, compare things that are not alternatives, or state no stereotype at all "
@@ -74,6 +75,7 @@ REVISED = Card(
   doi = {10.18653/v1/2022.acl-long.583},
 }""",
     source="JulienBez/CrowsPairsTools@a4824dc:data/english_french_base_file.csv",
+    hub="jannalu/crows_pairs_multilingual",
     size=1677,
     problems=(
         "Not comparable with numbers on the 1,508 original pairs: 41 of those are gone, others were "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,10 +69,12 @@ def github_files(place: str, sums: Mapping[str, str]) -> tuple[DataFile, ...]:
 def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:
     """The items with the given warnings, and warnings about identical or ragged pairs."""
     same = [item.id for item in items if item.more == item.less]
+    mixed = [item.id for item in items if _is_composed(item.more) != _is_composed(item.less)]
     ragged = [item.id for item in items if _margins(item.more) != _margins(item.less)]
     all_warnings = [
         *warnings,
         *_list_warning(same, "two identical sentences and can only tie"),
+        *_list_warning(mixed, "sentences in different Unicode normal forms (NFC, NFD): equal words may differ"),
         *_list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
     ]
     return LoadedItems(tuple(items), tuple(all_warnings))
@@ -92,6 +95,10 @@ def user_dataset(loaded: LoadedItems, name: str, title: str, file: str, sha256: 
         problems="User data: not reviewed.",
     )
     return Dataset(card, loaded.items, sha256, verified=False, warnings=loaded.warnings)
+
+
+def _is_composed(text: str) -> bool:
+    return text.isascii() or unicodedata.is_normalized("NFC", text)
 
 
 def _margins(text: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
 from unmask.core.files import file_name
 from unmask.core.spreadsheets import unescape
 from unmask.core.types import Dataset, Pair
+from unmask.data.columns import Column, map_columns
 from unmask.data.formats import read_bytes
 from unmask.data.formats import records as records_of
 from unmask.data.items import LoadedItems, user_dataset, with_warnings
@@ -65,11 +66,11 @@ def slug(text: str) -> str:
     return re.sub(r"[\W_]+", "-", text.lower()).strip("-") or "pairs"
 
 
-def load(path: Path, *, name: str | None = None) -> Dataset:
-    """Load the pairs of a CSV, TSV, XLSX, JSON, JSONL or Parquet file."""
+def load(path: Path, *, name: str | None = None, columns: Mapping[str, Column] | None = None) -> Dataset:
+    """Load the pairs of a CSV, TSV, XLSX, JSON, JSONL or Parquet file; `columns` says which column is which field."""
     data, file = read_bytes(path, "a file of pairs (CSV, TSV, XLSX, JSON, JSONL or Parquet)"), file_name(path)
     name = name or slug(path.stem)
-    loaded = items(records_of(data, path.suffix, file), name)
+    loaded = items(map_columns(records_of(data, path.suffix, file), columns), name)
     return user_dataset(loaded, name, f"Pairs of {file}", file, hashlib.sha256(data).hexdigest())
 
 

@@ -43,6 +43,7 @@ INTRASENTENCE = Card(
   doi = {10.18653/v1/2021.acl-long.416},
 }""",
     source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intrasentence)",
+    hub="McGill-NLP/stereoset",
     size=2106,
     problems=(
         "Many examples are unclear, ungrammatical or no stereotype at all (Blodgett et al., 2021). "
@@ -61,6 +62,7 @@ INTERSENTENCE = Card(
     languages=("en",),
     citation=INTRASENTENCE.citation,
     source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intersentence)",
+    hub="McGill-NLP/stereoset",
     size=2123,
     problems=(
         "The three sentences after a context are free text and no minimal pairs: length, style and fluency "

@@ -11,10 +11,11 @@ from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Pair
+from unmask.data.language import guess_language, language_of
 from unmask.diagnose import regressions, word_groups
 from unmask.diagnose.common import score_rows
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.diagnose.word_frequencies import WordFrequencies, frequencies_for
+from unmask.diagnose.word_frequencies import COUNTS, WordFrequencies, frequencies_for
 from unmask.diagnose.word_groups import ADVANTAGED, DISADVANTAGED, GroupWord, WordGroups
 from unmask.findings import Cell, Finding, Table
 from unmask.stats import holm
@@ -55,7 +56,7 @@ class FrequencyResult:
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> FrequencyResult:
     """Group the words, score every pair, and regress score differences on frequency differences."""
-    language = data.card.languages[0] if data.card.languages else "en"
+    language = guess_language(data) if settings.counts else language_of(data, COUNTS)
     corpus = frequencies_for(settings.counts, language)
     by = frequency_differences(data, corpus)
     rows = score_rows(session, data, settings)

@@ -14,13 +14,14 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Pair, Row
+from unmask.data.language import guess_language, language_of
 from unmask.diagnose.calibration import dosed_statistics, planted_rows, women_by_occupation
 from unmask.diagnose.doses import FEWEST, OCCUPATION, DosedModels, dosed_models
 from unmask.diagnose.frequency import frequency_differences
 from unmask.diagnose.length import sentence_lengths
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.validity_tables import MeasureValidity, finding
-from unmask.diagnose.word_frequencies import frequencies_for
+from unmask.diagnose.word_frequencies import COUNTS, frequencies_for
 from unmask.findings import Finding
 from unmask.measures import MEASURES, find, select_measures
 from unmask.stats.regression import correlation
@@ -169,7 +170,8 @@ def _with_properties(
 ) -> DosedScores:
     lengths = {item: float(more - less) for item, (more, less) in sentence_lengths(data, session.lm).items()}
     try:
-        corpus = frequencies_for(settings.counts, data.card.languages[0] if data.card.languages else "en")
+        language = guess_language(data) if settings.counts else language_of(data, COUNTS)
+        corpus = frequencies_for(settings.counts, language)
     except DataError as error:
         return DosedScores(rows, {}, lengths, f"word frequency is left out: {error}")
     return DosedScores(rows, frequency_differences(data, corpus), lengths)

@@ -35,6 +35,9 @@ class WordFrequencies:
         return math.log10(max(self.frequency(word), self.floor))
 
 
+COUNTS = "give the counts of its words (counts)"
+
+
 def frequencies_for(counts: Path | None, language: str) -> WordFrequencies:
     """Frequencies from the file `counts`, else from wordfreq; DataError if neither is available."""
     return _wordfreq(language) if counts is None else read_counts(counts)

@@ -51,6 +51,8 @@ class StoredData(TypedDict):
     size: NotRequired[Count | None]
     verified: NotRequired[bool | None]
     citation: NotRequired[str | None]
+    hub: NotRequired[str]
+    revision: NotRequired[str]
     warnings: NotRequired[list[str]]
 
 

@@ -49,6 +49,7 @@ DROPOUT = Method(
     apply=dropout.apply,
     citation="webster-etal-2020-measuring",
     adapts=False,
+    languages=(),
 )
 
 DROPOUT_BIAS_BENCH = Method(
@@ -59,6 +60,7 @@ DROPOUT_BIAS_BENCH = Method(
     citation="meade-etal-2022-empirical",
     published=True,
     adapts=False,
+    languages=(),
 )
 
 INLP = Method(
@@ -128,6 +130,7 @@ AUL_LOSS = Method(
     citation="kaneko-bollegala-2022-unmasking",
     kinds=("masked",),
     pairs=True,
+    languages=(),
 )
 
 PROMPT = Method(
@@ -138,4 +141,5 @@ PROMPT = Method(
     citation="si-etal-2023-prompting",
     trains=False,
     saves=False,
+    languages=(),
 )

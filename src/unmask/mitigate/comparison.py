@@ -13,6 +13,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import OF_WORDS
 from unmask.findings import Cell, Finding, Plot, Table
 from unmask.measures import find
+from unmask.mitigate import spill_over
 from unmask.mitigate.evaluation import HEADLINES, MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines
 from unmask.stats import Comparison, estimates
 from unmask.stats.means import mean_interval, mean_test
@@ -21,7 +22,6 @@ from unmask.training.utility import accuracy, accuracy_change, perplexity, perpl
 
 SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
 HELD_OUT = "held-out text"
-PER_SENTENCE = ("aul", "ll")  # the measures of pairs by a score of each sentence
 
 
 def compare_evaluations(
@@ -31,13 +31,20 @@ def compare_evaluations(
     seed: int = 0,
     plots: bool = True,
     probe: Mapping[str, Any] | None = None,
+    axis: str = "gender",
 ) -> Finding:
-    """Compare two evaluations in tables, sentences and plots; `probe` is the record of an eraser's probe."""
+    """Compare two evaluations in tables, sentences and plots.
+
+    `probe` is the record of an eraser's probe, `axis` the bias that was treated.
+    """
     compared = compare_headlines(before, after, is_compared, seed=seed)
     size = lean_size(word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES]), seed)
     tables = [_bias(compared, size), _proper(compared, before, after, seed), _utility(before, after, seed)]
     tables += _within_pairs(before, after, seed)
     answers = list(_answers(compared, size, before, after, seed))
+    if types := spill_over.bias_types(before, after, seed=seed):
+        tables.insert(1, spill_over.table(types, axis))
+        answers.append(spill_over.answer(types, axis))
     if probe is not None:
         table, answer = _probe(probe)
         tables.append(table)
@@ -121,7 +128,7 @@ def _within_pairs(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> l
     """The size of the difference within a pair, whichever sentence is preferred, beside the level of the scores."""
     rows: list[tuple[Cell, ...]] = []
     for (measure, name), scored_before in before.rows.items():
-        if measure not in PER_SENTENCE:
+        if measure not in spill_over.MEASURES:
             continue
         known = {row.item: row for row in scored_before if row.scores}
         pairs = [(known[row.item], row) for row in after.rows[measure, name] if row.scores and row.item in known]

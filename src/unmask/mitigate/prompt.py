@@ -19,6 +19,7 @@ from unmask.data.texts import TrainingCorpus
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result, build, estimate_json
 from unmask.findings.folder import ResultFolder
+from unmask.mitigate import spill_over
 from unmask.mitigate.comparison import bias_estimates, comparison_cells, format_change, is_compared, utility_cells
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines, evaluate_model
 from unmask.mitigate.spec import Method, MitigationContext
@@ -122,13 +123,19 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
             "tokens, pseudo-perplexity; a causal one: on every token given those before it.",
         ),
     )
+    types = {prefix: spill_over.bias_types(before, evaluation, seed=seed) for prefix, evaluation in after.items()}
+    spilled = tuple(
+        spill_over.table(found, "", f"Every bias type, with {quote(_short(prefix))}")
+        for prefix, found in types.items()
+        if found
+    )
     answers = tuple(_answer(before, prefix, evaluation, seed) for prefix, evaluation in after.items())
     notes = (
         "The tokens of a prefix are context: none is masked, predicted or counted.",
         "A prefix changes this input, not the model: without it, or with another text between, the model is as before.",
         "A score near its null means that this measure finds no preference, not that there is none.",
     )
-    return Finding(answers, tables, (), notes)
+    return Finding(answers, (*tables, *spilled), (), notes)
 
 
 def _table(

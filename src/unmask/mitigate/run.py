@@ -11,7 +11,9 @@ from unmask.audit.plan import engine_for
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import with_label, with_prefix
+from unmask.core.words import main_script
 from unmask.data.formats import is_file
+from unmask.data.language import LATIN
 from unmask.data.texts import TrainingCorpus, load_corpus
 from unmask.findings import Section
 from unmask.findings.envelope import Result, estimate_json
@@ -105,6 +107,7 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
             if chosen.trains and not files:
                 raise DataError("no training text: give `corpus`, files of txt, jsonl, csv, tsv or parquet (.gz, .xz)")
             text = load_corpus(files, layout, held_out=given, limit=run.limit)
+        _refuse_other_script(chosen, choices, text)
         if not chosen.saves:
             return measure_prefixes(opened, chosen, open_lm(model, opening), prefixes, text, run)
         if not curve:
@@ -118,6 +121,16 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
             settings=settings,
             choices=choices,
             progress=run.progress,
+        )
+
+
+def _refuse_other_script(method: Method, choices: MitigationOptions, text: TrainingCorpus) -> None:
+    """Refuse training text in another script than that of the words which a method uses."""
+    script = main_script(sentence for document in text.documents for sentence in document)
+    if method.languages and choices.pairs is None and method.trains and script not in ("", LATIN):
+        raise DataError(
+            f"{method.name} uses words of {', '.join(method.languages)}, and the training text is in {script} script: "
+            "give word pairs of its language (pairs), or a method that uses no words, such as dropout"
         )
 
 
@@ -157,7 +170,8 @@ def _mitigate(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
     def compare() -> dict[str, Any]:
         with engine_for(open_lm(folder, opening), run) as engine:
             after = evaluate(engine, "after")
-        finding = compare_evaluations(before, after, seed=seed, probe=details["outcome"].get("probe"))
+        probe, axis = details["outcome"].get("probe"), choices.axis
+        finding = compare_evaluations(before, after, seed=seed, probe=probe, axis=axis)
         original = [estimate_json(estimate) for estimate in bias_estimates(before, seed=seed)]
         meta = build_meta(
             *(chosen, lm, text, {**details, "before": original}),

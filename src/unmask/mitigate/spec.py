@@ -150,6 +150,7 @@ class Method:
     kinds: tuple[Kind, ...] = ("masked", "causal")
     published: bool = False  # True: reproduces published code, including its bugs
     axes: tuple[str, ...] = ("gender",)  # whose words it can swap
+    languages: tuple[str, ...] = ("en",)  # of the words that it uses; empty: it uses none, and holds for any language
     trains: bool = True  # False: needs no training text
     # for a file of word vectors: the changed ones, and facts about the change
     change_vectors: Callable[[StaticPlan], tuple[WordVectors, dict[str, Any]]] | None = None

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from logging import ERROR
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -140,24 +139,6 @@ def is_folder(path: str) -> bool:
 def is_file(path: str) -> bool:
     """Whether this is the path of a file; False also for what cannot be a path."""
     return os.path.isfile(path)  # noqa: PTH113
-
-
-@contextmanager
-def private_hub(*, offline: bool) -> Iterator[None]:
-    """No telemetry, no conversion asked of the hub, and with `offline` no request at all."""
-    from huggingface_hub import constants
-    from huggingface_hub.utils import logging
-
-    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    constants.HF_HUB_DISABLE_TELEMETRY = True  # the environment is read only when the library is imported
-    before, level = constants.HF_HUB_OFFLINE, logging.get_verbosity()
-    constants.HF_HUB_OFFLINE = before or offline
-    logging.set_verbosity(ERROR)  # what fails is raised; retries are not worth a line each
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = before
-        logging.set_verbosity(level)
 
 
 def check_config(folder: ModelFolder) -> None:

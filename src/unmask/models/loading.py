@@ -30,10 +30,11 @@ from unmask.models.gguf import LINK
 from unmask.models.library_errors import opening, quiet_panics
 from unmask.models.lm import Lm, ModelFacts, ModelKind, max_length
 from unmask.models.network import Network
+from unmask.models.quantised import QUANTISED, quantise
 from unmask.models.reference import ModelReference, locate, resolve
 from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights, refuse_not_finite
 
-DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", **dict.fromkeys(QUANTISED, "float32")}
 _NOT_LM = ("Classification", "QuestionAnswering", "MultipleChoice")
 _LM_ENDINGS = {"masked": ("MaskedLM", "PreTraining"), "causal": ("CausalLM", "LMHeadModel")}
 _SHORT_TEXT = "a b"
@@ -220,6 +221,8 @@ def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, 
             add_low_rank_update(model, builtin.update)
         _refuse_bad_tokenizer(tokenizer, model, kind, name)
         model, origin = _adapted(checkpoint, model, tokenizer, kind)
+        if how.dtype in QUANTISED:
+            origin = {**origin, **quantise(model, how.dtype, name)}
         eraser = _read_eraser(checkpoint)
         digest = fingerprint(model, tokenizer, kind)
         if eraser is not None:
@@ -473,7 +476,9 @@ def _warnings(how: Opening, builtin: BuiltinModel | None) -> tuple[str, ...]:
         notes.append("pickled weights were allowed: loading them can run arbitrary code")
     if how.trust_remote_code:
         notes.append("remote code was allowed: the model's repository could run its own Python")
-    if how.dtype != "fp32" or how.tf32:
+    if how.dtype in QUANTISED:
+        notes.append(f"weights of linear layers quantised to {how.dtype}: another model than the original")
+    elif how.dtype != "fp32" or how.tf32:
         notes.append(
             f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: near ties may be decided differently"
         )

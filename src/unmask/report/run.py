@@ -47,7 +47,8 @@ def report(
         layout: long, one row an estimate; wide, a row for each model (one result: each category) and a column for
             each measure, as papers print them.
         figures: a folder for all charts as SVG, PNG and PDF.
-        card: a model card (Markdown) to add the results of one audit to.
+        card: a model card (Markdown) to add the results of one audit to; `.eval_results/unmask.yaml` beside it has
+            those on data of the hub.
     """
     results = [run if isinstance(run, Result) else load(run) for run in runs]
     names = _validate(results, format, tables, card)
@@ -64,8 +65,10 @@ def report(
         export(view.figures(), Path(figures))
     if card is not None and isinstance(results[0], AuditResult):
         from unmask.report import card as cards
+        from unmask.report import eval_results
 
         cards.write(results[0], Path(card))
+        eval_results.write(results[0], Path(card))
     if path is None:
         return text or others[0]
     return write_text(path, text)

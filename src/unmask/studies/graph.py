@@ -18,8 +18,8 @@ from typing import Any
 from unmask import data as datasets
 from unmask.core.errors import ResultError, UnmaskError
 from unmask.core.files import sha256_of
+from unmask.core.hub import private_hub
 from unmask.models.builtin import builtin_models
-from unmask.models.folder import private_hub
 from unmask.studies.spec import PACKAGE, Runtime, Step, StepKind
 from unmask.studies.texts import find_text_file
 

@@ -159,6 +159,7 @@ class Task:
     sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files read besides the task data
     # other training data to compare with, by name; the data itself is named ""
     variants: Callable[[TaskSettings, TaskData], Mapping[str, TaskData]] = lambda _, data: {"": data}
+    languages: tuple[str, ...] = ("en",)  # of its sentences and words
 
     def __post_init__(self) -> None:
         """Refuse a task that cannot be fine-tuned."""

@@ -21,6 +21,7 @@ from unmask.core.files import partial_file
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.spreadsheets import escape
 from unmask.core.types import Dataset, Pair
+from unmask.data.language import require_english
 from unmask.data.pairs import ITSELF
 from unmask.diagnose.generate.candidates import (
     MODEL,
@@ -114,6 +115,7 @@ def generate_file(
     opening, run = fill_groups(options, opening=Opening, options=Options)
     found = find_wordnet(wordnet)
     (pairs,) = load_datasets(data or "nine-axes", run)
+    require_english(pairs, "the generation of paraphrases")
     with engine_for(open_lm(model, opening), run) as engine:
         return write_proposals(path, Session(engine, run.progress), pairs, wordnet=found, rules=rules)
 
