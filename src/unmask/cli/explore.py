@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @options.with_groups
-def explore(  # noqa: PLR0913 - the parts of the command
+def explore(  # noqa: PLR0913, PLR0917 - the parts of the command
     runs: Annotated[
         list[Path] | None,
         typer.Argument(help="Result folders, or a folder of answers to annotate.", show_default=f"those in {RUNS}"),
