@@ -141,7 +141,7 @@ def holm(estimate: Estimate) -> str:
 def findings_of(result: AuditResult) -> tuple[Section, ...]:
     """The model, the headline estimates of every dataset with their readings, and the checks."""
     model = result.meta["model"]
-    size = f"{model['parameters']:,} parameters" if "parameters" in model else ""
+    size = f"{model['parameters']:,} parameters" if model.get("parameters") else ""
     place = f"{model['dtype']} on {model['device']}" if {"dtype", "device"} <= model.keys() else ""
     facts = ", ".join(filter(None, (model.get("architecture"), size, place)))
     title = f"{model['id']} ({facts})" if facts else model["id"]

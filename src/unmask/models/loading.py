@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import ModelError
-from unmask.core.options import Opening
+from unmask.core.options import Opening, Serving
 from unmask.core.types import Kind
 from unmask.models.adapter import merge_adapter, read_config
 from unmask.models.builtin import BuiltinModel, add_low_rank_update
 from unmask.models.classifier import MAX_LENGTH, Classifier
+from unmask.models.endpoint.address import EXAMPLE, is_url
 from unmask.models.eraser import FILE as ERASER
 from unmask.models.eraser import Eraser, attach, attached_eraser, erased_fingerprint, read_eraser
 from unmask.models.fast import is_enabled
@@ -70,8 +71,17 @@ class _Checkpoint:
         return _source(self.folder, self.how)
 
 
-def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
-    """Load a hub model (`name@revision`), a folder, or a built-in model (None: the default one)."""
+def open_lm(ref: str | Path | None = None, how: Opening | None = None, serving: Serving | None = None) -> Lm:
+    """Load a hub model (`name@revision`), a folder, or a built-in model (None: the default one).
+
+    With `serving` also the URL of an endpoint, of which only log-probabilities of texts can be read.
+    """
+    if serving is not None and isinstance(ref, str) and is_url(ref):
+        from unmask.models.endpoint.opening import open_endpoint
+
+        return open_endpoint(ref, how or Opening(), serving)
+    if serving is not None and serving.served_model is not None:
+        raise ModelError(f"--model {serving.served_model} names a model of an endpoint: give its URL, like {EXAMPLE}")
     return _open(_find_checkpoint(ref, how or Opening()))
 
 
