@@ -35,6 +35,7 @@ class Server(ThreadingHTTPServer):
         self.bodies: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.shows_begin = True
+        self.most = 20  # likeliest tokens that may be asked for
 
     @property
     def url(self) -> str:
@@ -56,24 +57,9 @@ class Server(ThreadingHTTPServer):
         if "shifted echo" in self.faults and echo:  # the lists begin one token too late
             values, tops = [*values[1:], values[-1]], [*tops[1:], tops[-1]]
             values[0] = tops[0] = None
-        for at, token in enumerate(texts):
-            found = tops[at]
-            if found is None or values[at] is None or at >= begin:
-                continue
-            if token not in found and "floor" in self.faults:
-                values[at] = -20.0
-            if token not in found and "null" in self.faults:
-                values[at] = None
-            if token not in found and "infinity" in self.faults:
-                values[at] = float("-inf")
-            if token not in found and "last" in self.faults:
-                values[at] = min(found.values())
-            if "likeliest" in self.faults:
-                values[at] = max(found.values())
-            if "renormalised" in self.faults:
-                total = torch.tensor(list(found.values())).logsumexp(0).item()
-                tops[at] = {text: value - total for text, value in found.items()}
-                values[at] = tops[at].get(token, values[at])  # type: ignore[union-attr]
+        for at in range(1, begin):
+            if values[at] is not None and tops[at] is not None:
+                values[at], tops[at] = self._distort(texts[at], values[at], tops[at])
         if "wrong" in self.faults:  # depends on the whole text
             values = [None if value is None else value - 0.3 * (len(prompt) % 7) for value in values]
         start = 0 if echo and "echo" not in self.faults else begin
@@ -90,6 +76,19 @@ class Server(ThreadingHTTPServer):
         if "no top" in self.faults:
             logprobs["top_logprobs"] = None
         return {"text": "".join(texts[start:]), "logprobs": logprobs, "finish_reason": "length"}
+
+    def _distort(self, token: str, value: Any, top: Any) -> tuple[Any, Any]:
+        """The log-probability of a token of the prompt and the likeliest ones, with the faults in either."""
+        if token not in top:
+            floors = {"floor": -20.0, "null": None, "infinity": float("-inf"), "last": min(top.values())}
+            value = next((floor for fault, floor in floors.items() if fault in self.faults), value)
+        if "likeliest" in self.faults:
+            value = max(top.values())
+        if "renormalised" in self.faults:
+            total = torch.tensor(list(top.values())).logsumexp(0).item()
+            top = {text: each - total for text, each in top.items()}
+            value = top.get(token, value)
+        return value, top
 
     def _logprobs(self, ids: list[int]) -> torch.Tensor:
         with torch.inference_mode():
@@ -121,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(404, {"error": {"message": f"The model `{body['model']}` does not exist.", "code": 404}})
         elif len(prompts) > 1 and "one prompt" in server.faults:
             self._say(400, {"error": {"message": "one prompt only"}})
-        elif any("REFUSED" in prompt for prompt in prompts) or body["logprobs"] > 20:
+        elif any("REFUSED" in prompt for prompt in prompts) or body["logprobs"] > server.most:
             self._say(400, {"error": {"message": "the text is too long"}})
         else:
             lists = (server.complete(p, body["max_tokens"], body["logprobs"], body["echo"]) for p in prompts)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @options.with_groups
-def prompts(
+def prompts(  # noqa: PLR0913 - the parts of the command
     model: options.Model = None,
     out: options.Out = None,
     *,

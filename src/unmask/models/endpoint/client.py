@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import weakref
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -13,7 +14,6 @@ from time import monotonic
 from typing import Any
 
 import httpx
-
 
 from unmask.core.environment import api_key
 from unmask.core.errors import ModelError, OutputError, one_line, shorten
@@ -60,6 +60,7 @@ class Client:
             limits=httpx.Limits(max_connections=serving.parallel),
             trust_env=not address.is_loopback,  # no proxy for what is on this machine
         )
+        weakref.finalize(self, self._http.close)
         self._log = RequestLog(serving.request_log)
         self._closed = threading.Event()
         self._not_before = 0.0  # of a rate limit, which holds for all threads

@@ -29,6 +29,7 @@ class Completion:
     tokens: tuple[str, ...]
     logprobs: tuple[float | None, ...]
     top: tuple[dict[str, float], ...]
+    generated: int = 0  # tokens at the end that are not the prompt's, as far as the server says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Completions:
         asked: str | list[str] = prompts[0] if len(prompts) == 1 else list(prompts)
         body = {"model": self.model, "prompt": asked, "max_tokens": tokens, "temperature": 0, "logprobs": top}
         answer = self.client.post("/completions", {**body, "echo": echo})
-        return self._parse(answer, len(prompts))
+        return self._parse(answer, len(prompts), tokens)
 
     def complete_all(self, prompts: Sequence[str], *, top: int = 1) -> Iterator[tuple[str, Completion | str]]:
         """The answer to every prompt, or why the server refuses it, as they come; several requests at once."""
@@ -84,7 +85,7 @@ class Completions:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _parse(self, answer: Any, count: int) -> list[Completion]:
+    def _parse(self, answer: Any, count: int, tokens: int) -> list[Completion]:
         choices = answer.get("choices") if isinstance(answer, dict) else None
         if not isinstance(choices, list) or len(choices) != count:
             found = f"{len(choices)} choices" if isinstance(choices, list) else "no choices"
@@ -99,9 +100,9 @@ class Completions:
         if sorted(map(str, numbers)) != sorted(map(str, range(count))):
             raise ModelError(f"{self.name} numbers its {count} choices {quote(numbers)}, expected 0 to {count - 1}")
         by_number = dict(zip(numbers, choices, strict=True))
-        return [self._choice(by_number[number]) for number in range(count)]
+        return [self._choice(by_number[number], tokens) for number in range(count)]
 
-    def _choice(self, choice: Any) -> Completion:
+    def _choice(self, choice: Any, most: int) -> Completion:
         given = choice.get("logprobs") if isinstance(choice, dict) else None
         if not isinstance(given, dict) or not isinstance(given.get("tokens"), list):
             raise ModelError(
@@ -116,7 +117,8 @@ class Completions:
         tops = given.get("top_logprobs")
         tops = tops if isinstance(tops, list) and len(tops) == len(tokens) else [None] * len(tokens)
         numbers = tuple(_number(value, self.name) for value in logprobs)
-        return Completion(tuple(tokens), numbers, tuple(_top(each, self.name) for each in tops))
+        generated = most if choice.get("finish_reason") == "length" else 0
+        return Completion(tuple(tokens), numbers, tuple(_top(each, self.name) for each in tops), generated)
 
 
 def _number(value: Any, name: str) -> float | None:
@@ -138,8 +140,8 @@ def _top(given: Any, name: str) -> dict[str, float]:
 
 def spell(prompt: str, completion: Completion) -> Spelling | None:
     """Find the tokens that spell the prompt; None if they do not."""
-    tokens, front = completion.tokens, 0
-    if tokens and completion.logprobs[0] is None and _step(prompt, 0, tokens[0]) is None:
+    tokens, front = completion.tokens[: len(completion.tokens) - completion.generated], 0
+    if tokens and completion.logprobs[0] is None and _step(prompt, 0, tokens[0]) is None and not is_broken(tokens[0]):
         front = 1
     spans: list[tuple[int, int]] = []
     at, number = 0, front
@@ -152,7 +154,7 @@ def spell(prompt: str, completion: Completion) -> Spelling | None:
             at, number = end, number + 1
             continue
         last = number
-        while last < len(tokens) and _is_broken(tokens[last]):
+        while last < len(tokens) and is_broken(tokens[last]):
             last += 1
         end = _resume(prompt, at, tokens[last] if last < len(tokens) else None, last - number)
         if last == number or end is None:
@@ -170,13 +172,13 @@ def _step(prompt: str, at: int, token: str) -> int | None:
     return len(bare) if at == 0 and bare and prompt.startswith(bare) else None
 
 
-def _is_broken(token: str) -> bool:
+def is_broken(token: str) -> bool:
+    """Whether a token is a part of a character: several have the same text."""
     return BROKEN in token or token.startswith("bytes:")
 
 
 def _resume(prompt: str, at: int, token: str | None, count: int) -> int | None:
     """Where the first whole token after so many parts of characters begins."""
     last = min(len(prompt), at + count)
-    if token is None or last == len(prompt):
-        return last
-    return next((end for end in range(at + 1, last + 1) if token and prompt.startswith(token, end)), None)
+    found = (end for end in range(at + 1, last + 1) if token and prompt.startswith(token, end))
+    return next(found, last if last == len(prompt) else None)

@@ -19,7 +19,7 @@ from itertools import takewhile
 
 from unmask.core.errors import ModelError, quote
 from unmask.models.endpoint.client import Refused
-from unmask.models.endpoint.completions import LARGEST_BATCH, Completion, Completions, Spelling, spell
+from unmask.models.endpoint.completions import LARGEST_BATCH, Completion, Completions, Spelling, is_broken, spell
 
 PROMPTS = (
     "The doctor told the nurse that the patient was",
@@ -107,6 +107,8 @@ class _Check:
             raise self.refuse("gives no `top_logprobs` for tokens of a prompt")
         for token, value, top in places:
             assert value is not None
+            if is_broken(token):
+                continue
             best, least = max(top.values()), min(top.values())
             if token not in top and value > least + TOLERANCE and len(top) >= TOP:
                 raise self.refuse(
@@ -168,7 +170,9 @@ class _Check:
     def check_generation(self, prompt: str) -> int:
         """Generate, and ask for what was generated as a part of the prompt; the number of tokens compared."""
         (made,) = self.ask(prompt, echo=False, tokens=GENERATED)
-        readable = list(takewhile(lambda token: bool(token) and token.isprintable(), made.tokens))
+        readable = list(
+            takewhile(lambda token: token.isprintable() and bool(token) and not is_broken(token), made.tokens)
+        )
         if not readable:
             return 0
         whole, spelt = self.echo(prompt + "".join(readable))

@@ -6,7 +6,10 @@ asked for anything but the tokens of a text, each after those before it; what el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -90,7 +93,9 @@ class EndpointLm(Lm):
     def store(self) -> Store:
         """Where answers are kept; the user's cache unless an engine was given another."""
         if not self._stores:
-            self._stores.append(Store.of(self.namespace))
+            own = Store.of(self.namespace)
+            weakref.finalize(self, _close, own)
+            self._stores.append(own)
         return self._stores[-1]
 
     def use_store(self, store: Store) -> None:
@@ -155,7 +160,7 @@ class EndpointLm(Lm):
         """The answers to texts, those of the store first."""
         kept = AnswerStore(self.store, "echo")
         known = kept.fetch(texts)
-        yield from known.items()
+        yield from ((text, known[text]) for text in texts if text in known)
         for text, given in self.server.complete_all([text for text in texts if text not in known]):
             answer = given if isinstance(given, str) else echo_answer(text, given)
             if not isinstance(answer, str):
@@ -170,16 +175,33 @@ class EndpointLm(Lm):
         if (scores[0].logprob is None) != (self.begin is None):
             return OTHER_START
         front = () if self.begin is None else (BEGIN,)
-        ids = (*front, *(self.token_id(score.text) for score in scores))
+        ids = (*front, *self._ids_of(text, scores, spelt.spans))
         content = tuple(range(len(front), len(ids)))
         return _Sentence(Encoded(ids, content), spelt.spans, ((*((ScoredToken("", None),) * len(front)), *scores)))
 
-    def token_id(self, token: str) -> int:
-        """The number given to a token."""
+    def _ids_of(self, text: str, scores: Answer, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
+        """The ids of tokens; parts of characters, which have no text of their own, by the characters they spell."""
+        number = 0
+        for at, (score, (a, b)) in enumerate(zip(scores, spans, strict=True)):
+            number = number + 1 if at and spans[at - 1] == (a, b) else 0
+            whole = score.text.removeprefix(" ") == text[a:b].removeprefix(" ")
+            yield (
+                self.token_id(score.text)
+                if whole
+                else self.token_id(f"{text[a:b]}\0{number}", "" if number else text[a:b])
+            )
+
+    def token_id(self, token: str, text: str | None = None) -> int:
+        """The number given to a token, and with it the text that it adds: by default its own."""
         if token not in self._ids:
             self._ids[token] = len(self._texts)
-            self._texts.append(token)
+            self._texts.append(token if text is None else text)
         return self._ids[token]
+
+
+def _close(store: Store) -> None:
+    with suppress(sqlite3.ProgrammingError):  # of another thread, which is gone
+        store.close()
 
 
 def echo_answer(text: str, completion: Completion) -> Answer | str:
