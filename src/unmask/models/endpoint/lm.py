@@ -46,7 +46,7 @@ class EndpointNetwork(Network):
         self.vocab_size = self.attention_maps = 0
 
     @property
-    def model(self) -> Any:  # type: ignore[override]
+    def model(self) -> Any:
         """ModelError: there are no weights here."""
         raise ModelError(
             f"{self.name} is an endpoint, whose weights and hidden states are not here: give a local model"
@@ -75,12 +75,12 @@ class EndpointLm(Lm):
     _stores: list[Store] = field(default_factory=list, repr=False)  # the one in use is the last
 
     @property
-    def begin(self) -> int | None:  # type: ignore[override]
+    def begin(self) -> int | None:
         """What the server puts in front of every text; None if it puts nothing there."""
         return None if self.contract.begin is None else BEGIN
 
     @property
-    def start(self) -> int | None:  # type: ignore[override]
+    def start(self) -> int | None:
         """The same: no text can be asked for without it."""
         return BEGIN
 
