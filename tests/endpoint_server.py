@@ -73,6 +73,12 @@ class Server(ThreadingHTTPServer):
         }
         if "no logprobs" in self.faults:
             return {"text": "", "logprobs": None}
+        if "llama.cpp" in self.faults:  # `echo` is ignored, and tokens are objects
+            ends = [
+                {"token": t, "logprob": v, "top_logprobs": [{"token": t, "logprob": v}]}
+                for t, v in zip(texts[begin:], values[begin:], strict=True)
+            ]
+            return {"text": "", "logprobs": {"content": ends}, "finish_reason": "length"}
         if "no top" in self.faults:
             logprobs["top_logprobs"] = None
         return {"text": "".join(texts[start:]), "logprobs": logprobs, "finish_reason": "length"}

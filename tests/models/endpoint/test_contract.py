@@ -10,6 +10,7 @@ from unmask.core.errors import ModelError
 
 REASONS = {
     "echo": "ignores `echo`",
+    "llama.cpp": "ignores `echo`",
     "shift": "shifts log-probabilities",
     "shifted echo": "two log-probabilities|that of a likelier token|shifts|other text behind|no log-probability",
     "floor": "a floor for tokens that are not among the likeliest",

@@ -103,7 +103,7 @@ class Completions:
         return [self._choice(by_number[number], tokens) for number in range(count)]
 
     def _choice(self, choice: Any, most: int) -> Completion:
-        given = choice.get("logprobs") if isinstance(choice, dict) else None
+        given = _listed(choice.get("logprobs") if isinstance(choice, dict) else None)
         if not isinstance(given, dict) or not isinstance(given.get("tokens"), list):
             raise ModelError(
                 f"{self.name} gives no log-probabilities (`logprobs.tokens`): it cannot be measured; start the server "
@@ -119,6 +119,24 @@ class Completions:
         numbers = tuple(_number(value, self.name) for value in logprobs)
         generated = most if choice.get("finish_reason") == "length" else 0
         return Completion(tuple(tokens), numbers, tuple(_top(each, self.name) for each in tops), generated)
+
+
+def _listed(given: Any) -> Any:
+    """Log-probabilities as lists, where a server answers with an object for each token (`logprobs.content`)."""
+    rows = given.get("content") if isinstance(given, dict) and "tokens" not in given else None
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return given
+    tops = [row.get("top_logprobs") for row in rows]
+    return {
+        "tokens": [row.get("token") for row in rows],
+        "token_logprobs": [row.get("logprob") for row in rows],
+        "top_logprobs": [
+            {each["token"]: each.get("logprob") for each in top if isinstance(each, dict) and "token" in each}
+            if isinstance(top, list)
+            else None
+            for top in tops
+        ],
+    }
 
 
 def _number(value: Any, name: str) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from unmask.core.errors import ModelError, quote
@@ -56,7 +56,7 @@ def _facts(address: Address, model: str, contract: Contract, fingerprint: str) -
     else:
         begin_rule = "the server puts a token in front of every sentence, which it does not show"
     return ModelFacts(
-        id=model,
+        id=PurePath(model).name if model.startswith(("/", "\\")) else model,  # the server's own file
         revision=None,
         kind="causal",
         architecture="endpoint",
