@@ -56,6 +56,7 @@ ANSWERS: dict[str, Any] = {
     "no text": {"choices": [{"logprobs": {"tokens": [1], "token_logprobs": [0]}}]},
     "not as many": {"choices": [{"logprobs": {"tokens": ["a"], "token_logprobs": []}}]},
     "expected a number": {"choices": [{"logprobs": {"tokens": ["a"], "token_logprobs": ["x"]}}]},
+    f"{10**400}"[:20]: {"choices": [{"logprobs": {"tokens": ["a"], "token_logprobs": [10**400]}}]},
     "expected an object": {"choices": [{"logprobs": {"tokens": ["a"], "token_logprobs": [0], "top_logprobs": [3]}}]},
     "numbers its": {"choices": [{"index": 7}]},
     "gives no log-probabilities": {"choices": [{"index": 0, "logprobs": {"content": []}}]},

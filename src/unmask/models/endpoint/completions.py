@@ -142,7 +142,7 @@ def _listed(given: Any) -> Any:
 def _number(value: Any, name: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or (isinstance(value, int) and abs(value) > 10**9):
         raise ModelError(f"{name} answers with the log-probability {quote(value)}, expected a number")
     return float(value)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -24,6 +24,7 @@ from unmask.models.lm import ModelFacts
 from unmask.models.precision import SERVED
 
 SAME_MODEL = 0.02  # nats
+_FINGERPRINT = re.compile("[0-9a-f]{32}")
 REMEMBERED = 20  # models that were behind one name
 
 
@@ -93,7 +94,7 @@ def _fingerprint(address: Address, model: str, contract: Contract) -> str:
     path = cache_dir() / "endpoints" / f"{name[:32]}.json"
     known = _known(path)
     for each in known:
-        if each["tokens"] == list(contract.tokens) and _apart(each["digits"], contract.digits) <= SAME_MODEL:
+        if _is_same(each, contract):
             return str(each["fingerprint"])
     rounded = [f"{digit:.2f}" for digit in contract.digits]
     content = json.dumps([address.url, model, rounded, contract.tokens])
@@ -108,16 +109,18 @@ def _known(path: Path) -> list[dict[str, Any]]:
     """The models seen behind one name; none if the file is missing or damaged."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
-        return [row for row in rows if isinstance(row["fingerprint"], str) and _is_numbers(row["digits"])]
-    except (OSError, ValueError, KeyError, TypeError):
+        return [row for row in rows if _FINGERPRINT.fullmatch(row["fingerprint"]) and _is_digits(row["digits"])]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
-def _is_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, float | int) for value in values)
+def _is_digits(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, float) for value in values)
 
 
-def _apart(one: Sequence[float], other: Sequence[float]) -> float:
-    if len(one) != len(other):
-        return float("inf")
-    return max((abs(a - b) for a, b in zip(one, other, strict=True)), default=0.0)
+def _is_same(known: dict[str, Any], contract: Contract) -> bool:
+    """Whether these are the tokens and digits of a model that was seen before."""
+    digits = known["digits"]
+    if known.get("tokens") != list(contract.tokens) or len(digits) != len(contract.digits):
+        return False
+    return all(abs(a - b) <= SAME_MODEL for a, b in zip(digits, contract.digits, strict=True))
