@@ -42,7 +42,8 @@ def evaluate(task: str | Task, models: Sequence[Path | str], settings: TaskSetti
     """What `unmask.task` computes before it is written: the observations and the finding."""
     opening, options = Opening(device="cpu", offline=True), Options(store=False, offline=True)
     with TemporaryDirectory() as folder:
-        return evaluate_models(find(task), [str(each) for each in models], Path(folder), settings, (opening, Serving()), options)
+        how, names = (opening, Serving()), [str(each) for each in models]
+        return evaluate_models(find(task), names, Path(folder), settings, how, options)
 
 
 def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Path:
