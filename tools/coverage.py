@@ -1,7 +1,7 @@
 """How often the 95% intervals contain the truth: samples with a known truth, drawn at random.
 
 python -m tools.coverage --draws 2000
-python -m tools.coverage --draws 200 --only "words × templates"
+python -m tools.coverage --draws 200 --only "words × templates" --jobs 4
 
 A row is a kind of estimate that the tool prints, for one shape of data. `coverage` has its Monte-Carlo error (one
 standard error); draws without an interval ("too few") are counted apart and cover nothing. The aim is 93 to 97%.
@@ -13,7 +13,9 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.stats import norm
@@ -24,6 +26,7 @@ from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
+from unmask.stats.roc import roc_auc
 from unmask.stats.score_intervals import paired_interval
 from unmask.stats.shares import share_contrast, unit_share, wilson
 from unmask.stats.triples import TermScores, icat, icat_interval
@@ -224,7 +227,7 @@ def _distance(rng: Rng, n: int, before: float, after: float) -> Value:
 
 
 def others() -> Iterator[Case]:
-    """ILPS of a corpus, and correlations over pairs."""
+    """ILPS of a corpus, correlations over pairs, and areas under ROC curves."""
     for documents, dispersion in ((5, 5.0), (20, 2.0), (60, 2.0)):
         yield Case(
             "ILPS",
@@ -234,6 +237,14 @@ def others() -> Iterator[Case]:
         )
     for n in (30, 60):
         yield Case("correlation", f"{n} pairs", 0.5, lambda rng, n=n: _correlation(rng, n, 0.5))
+    for biased, others in ((15, 15), (30, 100), (100, 100)):
+        for apart in (0.5, 1.5):
+            yield Case(
+                "AUC",
+                f"{biased} biased pairs, {others} others",
+                float(norm.cdf(apart / math.sqrt(2))),
+                lambda rng, sizes=(biased, others), apart=apart: _auc(rng, *sizes, apart),
+            )
 
 
 def _ilps(rng: Rng, documents: int, dispersion: float) -> Value:
@@ -245,6 +256,11 @@ def _ilps(rng: Rng, documents: int, dispersion: float) -> Value:
 def _correlation(rng: Rng, n: int, r: float) -> Value:
     x = rng.standard_t(5, n)
     return correlation([x], [r * x + math.sqrt(1 - r**2) * rng.standard_t(5, n)], rng=rng)
+
+
+def _auc(rng: Rng, positives: int, negatives: int, apart: float) -> Value:
+    labels = np.repeat([True, False], [positives, negatives])
+    return roc_auc(labels, rng.normal(size=labels.size) + apart * labels, rng=rng)
 
 
 def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
@@ -267,17 +283,24 @@ def cases() -> list[Case]:
     return [case for part in (shares, means, leans, triples, changes, others) for case in part()]
 
 
+def numbered(number: int, draws: int) -> tuple[str | float, ...]:
+    """The row of the case with this number; a process of its own can be asked for it."""
+    return coverage(cases()[number], draws)
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--only", default="", help="part of the name of a kind of estimate, or of the data")
+    parser.add_argument("--jobs", type=int, default=1, help="processes; the table does not depend on their number")
     given = parser.parse_args(words)
-    chosen = [case for case in cases() if given.only in f"{case.kind} {case.data}"]
+    chosen = [number for number, case in enumerate(cases()) if given.only in f"{case.kind} {case.data}"]
     rows = []
-    for case in chosen:
-        rows.append(coverage(case, given.draws))
-        print(*rows[-1], sep="\t", file=sys.stderr, flush=True)
+    with ProcessPoolExecutor(given.jobs) as processes:
+        for row in processes.map(partial(numbered, draws=given.draws), chosen):
+            rows.append(row)
+            print(*row, sep="\t", file=sys.stderr, flush=True)
     print(markdown(Table("", COLUMNS, tuple(rows), digits=1)))
 
 

@@ -51,12 +51,29 @@ def test_states_are_those_of_the_model(name: str, reads: str, padded: bool) -> N
     torch.testing.assert_close(found[chosen], usual[chosen], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("name", LIKE_BERT)
+@torch.inference_mode()
+def test_attention_is_that_of_the_model(name: str, padded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, (ids, mask) = open_lm(zoo.folder(name)).network, a_batch()
+    given = ids, mask if padded else None
+    called: list[Tensor] = []
+    monkeypatch.setattr(network.model, "set_attn_implementation", called.append)
+    states, received = network.run_with_attention(*given)
+    assert not called
+    monkeypatch.undo()
+    network.shortcuts = None
+    logits, expected = network.run_with_attention(*given)
+    assert states.shape[:2] == logits.shape[:2]
+    torch.testing.assert_close(received, expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["albert", "distilbert", "mpnet", "deberta-v2", "modernbert", "gpt2"])
 def test_other_architectures_are_left_to_their_own_code(name: str) -> None:
     assert shortcuts_of(name).encoder is None
 
 
-@pytest.mark.parametrize("part", ["_attend", "_attend_from", "_project_once", "_feed_forward"])
+@pytest.mark.parametrize("part", ["_attend", "_attend_from", "_project_once", "_feed_forward", "states_with_attention"])
 def test_an_encoder_that_disagrees_is_not_used(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = getattr(Encoder, part)
 

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import pytest
-from tools.coverage import cases, coverage
+from tools.coverage import cases, coverage, main
 
 
 def test_there_is_a_case_of_every_kind() -> None:
     kinds = {case.kind for case in cases()}
-    assert kinds >= {"share", "mean", "words × templates", "ss", "icat", "change of a share", "ILPS", "correlation"}
+    assert kinds >= {
+        "share",
+        "mean",
+        "words × templates",
+        "ss",
+        "icat",
+        "change of a share",
+        "ILPS",
+        "correlation",
+        "AUC",
+    }
     assert len({(case.kind, case.data, case.truth) for case in cases()}) == len(cases())
 
 
 def test_too_few_words_have_no_interval() -> None:
     case = next(each for each in cases() if each.data.startswith("2 × 17"))
     assert coverage(case, 3)[-1] == 100.0
+
+
+def test_the_table_does_not_depend_on_the_number_of_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    tables = []
+    for jobs in ("1", "2"):
+        main(["--draws", "3", "--only", "share 10 pairs", "--jobs", jobs])
+        tables.append(capsys.readouterr().out)
+    assert tables[0] == tables[1]
+    assert len(tables[0].splitlines()) == 4
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ HELD_OUT = 60  # contrasts an axis
 class Size:
     """How much a model is trained on."""
 
-    steps: int = 100
+    steps: int = 300
     rows: int = 16  # contrasts of each kind a step
     pool: int = 600  # contrasts an axis
 

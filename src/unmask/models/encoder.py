@@ -6,6 +6,9 @@ Less is computed than by the model itself, with equal results:
   its queries, keys and values are computed once for each.
 - Where a row is read at few positions, the last layer needs their queries alone, and neither keys nor values: the
   key's weights are applied to the query, q·(W x) = (Wᵀq)·x, and the value's to the weighted sum of the states.
+
+These two are for a CPU. On a GPU the host has less to do for a layer than in the model's own code, and does not wait
+for the GPU anywhere, so that it keeps ahead of it.
 """
 
 from __future__ import annotations
@@ -40,11 +43,8 @@ class Encoder:
 
     def states(self, ids: Tensor, keys: Tensor | None, positions: Tensor | None, **inputs: Tensor) -> Tensor:
         """Last hidden states; `keys` are the tokens to attend to; with `positions` only the states there are valid."""
-        states: Tensor = self.body.embeddings(input_ids=ids, **inputs)
-        if hasattr(self.body, "embeddings_project"):
-            states = self.body.embeddings_project(states)
-        shape, states = states.shape, states.flatten(0, 1)
-        projected = self._project_once(ids, states, inputs)
+        shape, states = self._embed(ids, inputs)
+        projected = None if ids.is_cuda else self._project_once(ids, states, inputs)
         for layer in self.layers[:-1]:
             states = self._feed_forward(layer, self._attend(layer, states, shape, keys, projected))
             projected = None
@@ -52,19 +52,44 @@ class Encoder:
         if positions is None:
             states = self._feed_forward(last, self._attend(last, states, shape, keys, projected))
             return states.view(shape)
-        if self._few(len(positions), shape, states.dtype):
+        if self._few(len(positions), shape, states):
             attended = self._attend_from(last, states, positions, shape, keys)
         else:
             attended = self._attend(last, states, shape, keys, projected)[positions]
         return states.index_copy(0, positions, self._feed_forward(last, attended)).view(shape)
 
-    def _few(self, reads: int, shape: torch.Size, dtype: torch.dtype) -> bool:
-        """Whether so few positions are read that keys and values cost more than doing without them.
+    def states_with_attention(self, ids: Tensor, keys: Tensor | None, **inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Last hidden states, and the attention each position receives: the mean of layers, heads and asking tokens."""
+        shape, states = self._embed(ids, inputs)
+        asking = torch.ones_like(ids) if keys is None else keys
+        asking = asking.float() / asking.sum(-1, keepdim=True)
+        received = torch.zeros_like(asking)
+        for layer in self.layers:
+            queries, own, values = self._by_head(tuple(linear(states) for linear in _projections(layer)), shape)
+            scores = torch.matmul(queries, own.transpose(2, 3)) * self.size**-0.5
+            if keys is not None:
+                scores.masked_fill_(~keys[:, None, None], torch.finfo(scores.dtype).min)
+            weights = scores.softmax(-1)
+            received += torch.einsum("bhqk,bq->bk", weights.float(), asking)
+            mixed = torch.matmul(weights, values).transpose(1, 2).reshape(len(states), -1)
+            states = self._feed_forward(layer, self._add(layer.attention.output, mixed, states))
+        return states.view(shape), received / (self.heads * len(self.layers))
+
+    def _embed(self, ids: Tensor, inputs: dict[str, Tensor]) -> tuple[torch.Size, Tensor]:
+        """The shape of the states, and the input of the first layer."""
+        states: Tensor = self.body.embeddings(input_ids=ids, **inputs)
+        if hasattr(self.body, "embeddings_project"):
+            states = self.body.embeddings_project(states)
+        return states.shape, states.flatten(0, 1)
+
+    def _few(self, reads: int, shape: torch.Size, states: Tensor) -> bool:
+        """Whether so few positions are read that keys and values cost more than doing without them, on a CPU.
 
         Doing without needs fp32: states are larger than keys, and so are their rounding errors.
         """
         rows, length, width = shape
-        return dtype == torch.float32 and reads * (width + length * self.heads) < rows * length * width
+        able = states.device.type == "cpu" and states.dtype == torch.float32
+        return able and reads * (width + length * self.heads) < rows * length * width
 
     def _project_once(self, ids: Tensor, states: Tensor, inputs: dict[str, Tensor]) -> tuple[Tensor, ...] | None:
         """Queries, keys and values of the first layer, computed once for equal embeddings."""
@@ -84,10 +109,13 @@ class Encoder:
     ) -> Tensor:
         """The states after the attention of a layer."""
         made = projected or tuple(linear(states) for linear in _projections(layer))
-        queries, own, values = (each.view(*shape[:2], self.heads, self.size).transpose(1, 2) for each in made)
+        queries, own, values = self._by_head(made, shape)
         mask = None if keys is None else keys[:, None, None]
         mixed = functional.scaled_dot_product_attention(queries, own, values, attn_mask=mask)
         return self._add(layer.attention.output, mixed.transpose(1, 2).reshape(len(states), -1), states)
+
+    def _by_head(self, made: tuple[Tensor, ...], shape: torch.Size) -> Iterator[Tensor]:
+        return (each.view(*shape[:2], self.heads, self.size).transpose(1, 2) for each in made)
 
     def _attend_from(
         self, layer: Any, states: Tensor, positions: Tensor, shape: torch.Size, keys: Tensor | None

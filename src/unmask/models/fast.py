@@ -8,8 +8,10 @@ already open keep what they have. Each shortcut of a network is verified against
   where a probe reads. The head is the model's own code: for one call its body returns the states at hand.
 - Nothing after the last layer's attention mixes positions either, so in encoders built like BERT the last
   feed-forward block also runs only at the positions read.
-- On a CPU such encoders are called layer by layer, with less to compute in the first and last (`models.encoder`), and
-  log-probabilities and ranks are taken from a part of the vocabulary at a time, while its logits are in the cache.
+- Such encoders are called layer by layer (`models.encoder`): a CPU has less to compute in the first and last layer, a
+  GPU waits less for the host, and attention weights are read where they are made.
+- On a CPU log-probabilities and ranks are taken from a part of the vocabulary at a time, while its logits are in the
+  cache.
 - Sequences of a causal model that begin alike are run as a prefix tree (`models.prefixes`): their common beginning is
   run and read once. A text that is continued in several ways is run once and its key/value cache kept.
 - On a GPU the output layer is padded to a size its kernels are fast for, and slow attention kernels are
@@ -177,12 +179,17 @@ class Shortcuts:
         """Last hidden states; with `positions` (in the flattened batch) only those there are valid."""
         if self.encoder is not None and self.encoder.is_usable():
             keys = None if attention_mask is None else attention_mask.bool()
-            return self.encoder.states(ids, keys, positions, **inputs)
+            with self._kernels(ids.shape[1]):
+                return self.encoder.states(ids, keys, positions, **inputs)
         if attention_mask is not None and self.key_mask:
             attention_mask = attention_mask[:, None, None].bool()
         skip = self.skips_last_ffn and positions is not None
         with self._last_block_at(cast(Tensor, positions)) if skip else nullcontext(), self._kernels(ids.shape[1]):
             return self.body(input_ids=ids, attention_mask=attention_mask, **inputs)[0]  # type: ignore[no-any-return]
+
+    def attention_encoder(self) -> Encoder | None:
+        """The encoder, where it gives states and attention weights; None: the model itself must be asked."""
+        return self.encoder if self.encoder is not None and self.encoder.is_usable() else None
 
     def tree_states(self, ids: Tensor, positions: Tensor, ends: Tensor) -> Tensor:
         """Last hidden states of the nodes of prefix trees."""
@@ -261,7 +268,10 @@ class Shortcuts:
 
     @torch.inference_mode()
     def layers_agree(self) -> bool:
-        """Whether the encoder called by layer gives the states of the body: padded or not, read anywhere or at few."""
+        """Whether the encoder called by layer gives the states of the body, padded or not, read anywhere or at few.
+
+        So must those that are made with the attention weights at hand.
+        """
         size, columns = self.model.config.vocab_size, torch.arange(12, device=self.device)
         ids = torch.stack([columns, columns.flip(0), columns * 7]) % size
         attention_mask = (columns < torch.tensor([[12], [9], [5]], device=self.device)).long()
@@ -272,6 +282,13 @@ class Shortcuts:
                 usual = self.body(input_ids=ids, attention_mask=mask)[0].flatten(0, 1)
                 keys = None if mask is None else mask.bool()
                 real = columns.new_ones(36, dtype=torch.bool) if keys is None else keys.flatten()
+                found, received = encoder.states_with_attention(ids, keys)
+                added = received.sum(-1) - 1
+                if (
+                    not _close(found.flatten(0, 1)[real], usual[real], self.model.dtype)
+                    or added.abs().max() > TOLERANCE
+                ):
+                    return False
                 for positions in (None, few, real.nonzero()[:, 0]):
                     chosen = real.nonzero()[:, 0] if positions is None else positions
                     found = encoder.states(ids, keys, positions).flatten(0, 1)[chosen]
@@ -415,8 +432,7 @@ def find_shortcuts(model: Any) -> Shortcuts | None:
     local = any(hasattr(model.config, name) for name in LOCAL_ATTENTION_SETTINGS)
     if model.config._attn_implementation == "sdpa" and not local:
         shortcuts.key_mask = shortcuts.masks_agree()
-        if shortcuts.device.type == "cpu":
-            shortcuts.layers_agree()
+        shortcuts.layers_agree()
     output = model.get_output_embeddings()
     if shortcuts.device.type == "cpu" and isinstance(output, nn.Linear):
         shortcuts.output = output

@@ -106,6 +106,10 @@ class Network:
 
         Mean over layers, heads and query positions; padding queries are excluded.
         """
+        encoder = None if self.shortcuts is None else self.shortcuts.attention_encoder()
+        if encoder is not None:
+            keys = None if attention_mask is None else attention_mask.bool()
+            return encoder.states_with_attention(ids, keys, **self._segments(segments))
         module = self.model if self.shortcuts is None else self.shortcuts.body
         inputs = {"input_ids": ids, "attention_mask": attention_mask, **self._segments(segments)}
         self.model.set_attn_implementation("eager")  # fused attention returns no weights

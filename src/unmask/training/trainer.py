@@ -181,7 +181,9 @@ class _StepCallback(TrainerCallback):
             raise ModelError(DIVERGED)
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        """Run evaluations and report progress after a step."""
+        """Run evaluations and report progress after a step; after the last one no checkpoint is of use."""
+        if state.global_step >= state.max_steps:
+            control.should_save = False
         for callback in self._job.callbacks:
             if state.global_step % callback.every == 0:
                 with evaluation_mode(model):
