@@ -77,7 +77,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None, serving: 
     With `serving` also the URL of an endpoint, of which only log-probabilities of texts can be read.
     """
     if serving is not None and isinstance(ref, str) and is_url(ref):
-        from unmask.models.endpoint.opening import open_endpoint
+        from unmask.models.endpoint.loading import open_endpoint
 
         return open_endpoint(ref, how or Opening(), serving)
     if serving is not None and serving.served_model is not None:

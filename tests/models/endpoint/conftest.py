@@ -11,7 +11,7 @@ from endpoint_server import NAME, Server, serve
 from unmask.core.options import Opening, Serving
 from unmask.models.endpoint import client
 from unmask.models.endpoint.lm import EndpointLm
-from unmask.models.endpoint.opening import open_endpoint
+from unmask.models.endpoint.loading import open_endpoint
 from unmask.models.loading import open_lm
 
 

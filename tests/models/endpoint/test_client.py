@@ -52,7 +52,7 @@ def test_a_fault_that_stays_is_one_line(server: Server, fault: str, reason: str)
 
 def test_a_server_that_is_not_there_is_one_line() -> None:
     from unmask.core.options import Opening, Serving
-    from unmask.models.endpoint.opening import open_endpoint
+    from unmask.models.endpoint.loading import open_endpoint
 
     with pytest.raises(ModelError, match="asked once, the last time it failed: no connection"):
         open_endpoint("http://127.0.0.1:9/v1", Opening(), Serving(served_model="x", retries=0))

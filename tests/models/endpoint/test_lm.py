@@ -20,7 +20,7 @@ from unmask.measures.probes import next_tokens_probe
 from unmask.models import Engine, Store
 from unmask.models.endpoint import words
 from unmask.models.endpoint.lm import EndpointEngine
-from unmask.models.endpoint.opening import open_endpoint
+from unmask.models.endpoint.loading import open_endpoint
 from unmask.models.fill import top_words
 from unmask.models.loading import open_lm
 
