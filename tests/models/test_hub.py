@@ -182,3 +182,9 @@ def test_a_sharded_model_is_fetched_whole_and_opened_offline(hub: dict[str, str]
 def test_pickled_weights_of_the_hub_are_refused_without_asking_for_a_conversion(hub: dict[str, str]) -> None:
     (line,) = opened(hub, "team/pickled")
     assert line.startswith("refused: cannot open team/pickled: it has no model.safetensors")
+
+
+def test_without_a_connection_one_line_says_what_to_do(hub: dict[str, str], tmp_path: Path) -> None:
+    (line,) = opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}, "team/tiny")
+    assert line.startswith("refused: cannot open team/tiny")
+    assert "no connection to the hub: check the network, or give a local folder" in line

@@ -15,7 +15,7 @@ from filelock import FileLock
 
 import reference
 import zoo
-from unmask.core.options import Opening, Options
+from unmask.core.options import Opening, Options, Serving
 from unmask.models.eraser import Eraser, save_eraser
 from unmask.tasks import Task, TaskSettings, find
 from unmask.tasks.run import TaskResult, evaluate_models
@@ -42,7 +42,8 @@ def evaluate(task: str | Task, models: Sequence[Path | str], settings: TaskSetti
     """What `unmask.task` computes before it is written: the observations and the finding."""
     opening, options = Opening(device="cpu", offline=True), Options(store=False, offline=True)
     with TemporaryDirectory() as folder:
-        return evaluate_models(find(task), [str(each) for each in models], Path(folder), settings, opening, options)
+        how, names = (opening, Serving()), [str(each) for each in models]
+        return evaluate_models(find(task), names, Path(folder), settings, how, options)
 
 
 def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Path:

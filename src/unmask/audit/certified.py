@@ -30,7 +30,7 @@ from unmask.core.progress import Step, part_of
 from unmask.core.types import Check, Floats, Measure, Pair
 from unmask.models import Engine, Lm
 from unmask.models.finite import NOT_FINITE
-from unmask.models.precision import FP32, ladder
+from unmask.models.precision import FP32, SERVED, ladder
 from unmask.models.quantised import QUANTISED
 from unmask.stats.tail import LEAST, ErrorTail
 
@@ -89,7 +89,7 @@ def precisions_for(lm: Lm, precision: Precision) -> tuple[Lm, ...]:
     """The precisions in which an audit scores, the fastest first; ModelError if there can be only one."""
     if precision == "certified" and lm.facts.dtype not in FP32:
         raise ModelError(f"dtype is {lm.facts.dtype}, but certified decisions are those of fp32: leave out the dtype")
-    pays = lm.network.device.type == "cuda" and lm.facts.parameters >= LARGE
+    pays = lm.network.device.type == "cuda" and (lm.facts.parameters or 0) >= LARGE
     wanted = precision == "certified" or (precision == "auto" and pays)
     return ladder(lm) if wanted and lm.facts.dtype in FP32 else (lm,)
 
@@ -146,7 +146,7 @@ def precision_checks(lm: Lm, certificates: Sequence[Certificate]) -> list[Check]
             f"({', '.join(shares)}); chance that any is not that of fp32: at most {max(first.bound, 1e-9):.1g}"
         )
         return [Check("precision", True, detail)]
-    if lm.facts.dtype in (*FP32, *QUANTISED):  # a quantised model is another model, and is computed in fp32
+    if lm.facts.dtype in (*FP32, SERVED, *QUANTISED):  # a quantised model is another model, and is computed in fp32
         return []
     name = lm.facts.dtype
     turned = next((share for prefix, share in TURNED.items() if name.startswith(prefix)), "some")

@@ -108,7 +108,7 @@ def checks(
     strange = f"{unknown:.2%} of {evidence.tokens:,} tokens are unknown to the tokenizer"
     finite = f"{evidence.not_finite:,} of {evidence.readings:,} readings are not finite (NaN or infinity)"
     return (
-        Check("lm-head", True, f"every weight of {lm.facts.architecture} came from the checkpoint"),
+        lm.opening_check(),
         Check("finite-outputs", not evidence.not_finite, finite),
         *_accuracies(evidence, lm),
         _outcome_check("ties", rows, "tie", "are ties"),

@@ -34,7 +34,7 @@ COLUMNS = ("measure", "score", "95% interval", "n", "ties", "unscored", "verdict
 def findings_of(result: AuditResult) -> tuple[Section, ...]:
     """The model, the headlines of every dataset in words and as a table, what the measures read, and the checks."""
     model = result.meta["model"]
-    size = f"{model['parameters']:,} parameters" if "parameters" in model else ""
+    size = f"{model['parameters']:,} parameters" if model.get("parameters") else ""
     place = f"{model['dtype']} on {model['device']}" if {"dtype", "device"} <= model.keys() else ""
     facts = ", ".join(filter(None, (model.get("architecture"), size, place)))
     title = f"{model['id']} ({facts})" if facts else model["id"]

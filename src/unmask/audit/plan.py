@@ -15,6 +15,7 @@ from unmask.data.subset import sample_dataset
 from unmask.measures import DEFAULTS, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find
 from unmask.measures.stereoset import BLANK
 from unmask.models import Engine, Lm, Store
+from unmask.models.endpoint.lm import EndpointEngine, EndpointLm
 
 Data = str | Path | Dataset
 
@@ -61,6 +62,6 @@ def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
     shared = options.store and options.store_file is None
     store = Store.of(lm.namespace, f"{lm.facts.id} {lm.facts.dtype}") if shared else Store(options.store_file)
     try:
-        yield Engine(lm, store, tokens=options.tokens)
+        yield EndpointEngine(lm, store) if isinstance(lm, EndpointLm) else Engine(lm, store, tokens=options.tokens)
     finally:
         store.close()

@@ -22,7 +22,7 @@ from unmask.audit.result import AuditResult
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain
-from unmask.core.options import Opening, Options, Precision, fill_groups
+from unmask.core.options import Opening, Options, Precision, Serving, fill_groups
 from unmask.core.progress import report_preparation, steps_of
 from unmask.core.types import Check, Dataset, Measure, Row
 from unmask.findings.envelope import DIGEST, ITEMS, TOKENS, build
@@ -50,24 +50,25 @@ def audit(
     """Audit a model: score datasets with measures; without arguments, the built-in model and data.
 
     Args:
-        model: a hub name (`name@revision`), a folder, an opened `Lm`, or None for the built-in model.
+        model: a hub name (`name@revision`), a folder, the URL of an endpoint, an opened `Lm`, or None for the
+            built-in model.
         data: names of datasets, files of pairs, or loaded `Dataset`s.
         measures: names or `Measure` objects; default: those that fit the model and the data.
         out: the result folder; None: a temporary folder, deleted with the result.
         precision: "plain": all scores in the dtype of the model; "certified": in a faster one, and again in fp32 where
             the decision could differ; "auto": certified for a model in fp32 on a GPU.
         independent: intervals and tests as if pairs were independent, not over the writers, target terms, … they share.
-        options: fields of `Opening` (device, dtype, …) and `Options` (limit, seed, …), or these groups
-            themselves as `opening` and `options`.
+        options: fields of `Opening` (device, dtype, …), `Serving` (served_model, …) and `Options` (limit, seed, …), or
+            these groups themselves as `opening`, `serving` and `options`.
     """
-    opening, run = fill_groups(options, opening=Opening, options=Options)
+    opening, serving, run = fill_groups(options, opening=Opening, serving=Serving, options=Options)
     if out is not None:
         with result_folder(out, "audit") as folder:
-            return _audit(folder, model, data, measures, precision, independent, opening, run)
+            return _audit(folder, model, data, measures, precision, independent, (opening, serving), run)
     temporary = Path(mkdtemp(prefix="unmask-"))
     try:
         with result_folder(temporary, "audit") as folder:
-            result = _audit(folder, model, data, measures, precision, independent, opening, run)
+            result = _audit(folder, model, data, measures, precision, independent, (opening, serving), run)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -82,7 +83,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     measures: str | Measure | Sequence[str | Measure],
     precision: Precision,
     independent: bool,
-    opening: Opening,
+    how: tuple[Opening, Serving],
     run: Options,
 ) -> AuditResult:
     """Audit a model into a folder that is open for it."""
@@ -90,7 +91,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     datasets = load_datasets(data, run)
     named = MEASURES.find_all(measures)  # an unknown name is an error before the model is loaded
     report_preparation(run.progress, "load the model")
-    lm = model if isinstance(model, Lm) else open_lm(model, opening)
+    lm = model if isinstance(model, Lm) else open_lm(model, *how)
     select_measures(named, lm.kind)
     models = precisions_for(lm, precision)
     report_preparation(run.progress)

@@ -9,7 +9,7 @@ import typer
 
 from unmask.cli import options
 from unmask.cli.console import new_folder, split_names
-from unmask.core.options import Opening, Options, Precision
+from unmask.core.options import Opening, Options, Precision, Serving
 from unmask.core.progress import progress_bar, report_preparation
 from unmask.core.signals import READINGS, keep
 
@@ -37,6 +37,7 @@ def audit(  # noqa: PLR0913, PLR0917 - the parts of the command
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a check fails.")] = False,
     *,
     opening: Opening,
+    serving: Serving,
     run: Options,
     output: options.Output,
 ) -> None:
@@ -65,6 +66,7 @@ def audit(  # noqa: PLR0913, PLR0917 - the parts of the command
             precision=precision,
             independent=independent,
             opening=opening,
+            serving=serving,
             options=replace(run, progress=progress),
         )
     output.finish(result)

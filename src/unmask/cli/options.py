@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 
 Models = Annotated[
     list[str] | None,
-    typer.Argument(help="Hub names (name@revision) or folders; default: the built-in model.", show_default=False),
+    typer.Argument(
+        help="Hub names (name@revision), folders, GGUF files or URLs of endpoints; default: the built-in model.",
+        show_default=False,
+    ),
 ]
 Model = Annotated[
     str | None,
-    typer.Argument(help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False),
+    typer.Argument(
+        help="Hub name (name@revision), folder, GGUF file or URL of an endpoint; default: the built-in model.",
+        show_default=False,
+    ),
 ]
 
 

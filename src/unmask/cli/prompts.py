@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from unmask.cli import options
 from unmask.cli.console import new_folder
-from unmask.core.options import Opening, Options
+from unmask.core.options import Opening, Options, Serving
 from unmask.core.progress import progress_bar
 from unmask.findings import terminal
 from unmask.prompts.spec import PromptSettings
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 @options.with_groups
-def prompts(
+def prompts(  # noqa: PLR0913 - the parts of the command
     model: options.Model = None,
     out: options.Out = None,
     *,
     settings: PromptSettings,
     opening: Opening,
+    serving: Serving,
     run: Annotated[Options, options.Without("tokens", "store", "data_dir", "mapping")],
     output: options.Output,
 ) -> None:
@@ -37,7 +38,7 @@ def prompts(
     folder = out or new_folder(f"prompts-{Path(model or BUILT_IN).name}")
     with progress_bar(quiet=output.quiet) as progress:
         run = replace(run, progress=progress)
-        result = run_prompts(model, out=folder, settings=settings, opening=opening, options=run)
+        result = run_prompts(model, out=folder, settings=settings, opening=opening, serving=serving, options=run)
     finish(result, output)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from unmask.cli import options
 from unmask.cli.console import new_folder
-from unmask.core.options import Opening, Options
+from unmask.core.options import Opening, Options, Serving
 from unmask.core.progress import progress_bar
 from unmask.core.signals import READINGS, keep, resume_in
 from unmask.tasks.spec import TaskSettings
@@ -27,6 +27,7 @@ def task(  # noqa: PLR0913 - the parts of the command
     *,
     settings: TaskSettings,
     opening: Annotated[Opening, options.Without("kind", "dtype", "tf32")],
+    serving: Serving,
     run: Annotated[Options, options.Without("mapping")],
     output: options.Output,
 ) -> None:
@@ -47,7 +48,13 @@ def task(  # noqa: PLR0913 - the parts of the command
     keep(READINGS if run.store else "", again=resume_in(folder))
     with progress_bar(quiet=output.quiet or not main) as progress:
         result = run_task(
-            name, models or [], out=folder, settings=settings, opening=opening, options=replace(run, progress=progress)
+            name,
+            models or [],
+            out=folder,
+            settings=settings,
+            opening=opening,
+            serving=serving,
+            options=replace(run, progress=progress),
         )
     if main:
         output.finish(result)

@@ -4,6 +4,7 @@ UNMASK_DATA_DIR      a folder of datasets
 UNMASK_DATA_MIRROR   where datasets are downloaded from instead of their own servers
 UNMASK_CACHE_DIR     the folder of downloads and model outputs
 UNMASK_FAST          0 turns the shortcuts of the models off
+UNMASK_API_KEY       the key of an endpoint; it is never logged or written
 WORLD_SIZE           how many processes `accelerate launch` has started
 """
 
@@ -51,6 +52,14 @@ def fast() -> bool:
     if (given := os.environ.get(FAST, "")) not in ("", "0", "1"):
         raise DataError(f"${FAST} is {quote(given)}, expected 0 or 1")
     return given != "0"
+
+
+def api_key() -> str | None:
+    """The key of an endpoint; DataError if it cannot be sent in a header."""
+    given = os.environ.get("UNMASK_API_KEY", "").strip()
+    if not all("!" <= character <= "~" for character in given):
+        raise DataError("$UNMASK_API_KEY has characters that no key has (white space, or not ASCII): set it again")
+    return given or None
 
 
 def world_size() -> int:

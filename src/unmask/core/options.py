@@ -154,6 +154,24 @@ class Options:
         check_values(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How to ask an endpoint, a model that is served over HTTP; the key is `$UNMASK_API_KEY`."""
+
+    served_model: str | None = option(
+        None, "Endpoint: name of the model to ask.", flag="--model", shown="the only one that is served"
+    )
+    parallel: int = option(4, "Endpoint: requests at once.", least=1, most=256)
+    timeout: float = option(120.0, "Endpoint: seconds to wait for an answer.", least=0.01, most=86_400)
+    retries: int = option(6, "Endpoint: how often a failed request is repeated.", least=0, most=1000)
+    request_log: Path | None = option(None, "Endpoint: file of the request log.", shown="in the cache")
+    allow_http: bool = option(False, "Endpoint: allow http, unencrypted, to another machine.")
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)
+
+
 Precision = Literal["auto", "plain", "certified"]  # of an audit: `audit.certified`
 Unit = Literal["line", "block", "file"]
 

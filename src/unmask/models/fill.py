@@ -62,7 +62,12 @@ def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS)
     if k < 1 or max_rows < 1:
         raise DataError(f"k={k}, max_rows={max_rows}: both must be at least 1")
     parts = [split_at_slot(text) for text in texts]
-    predictions = _masked(lm, parts, k) if lm.kind == "masked" else _causal(lm, parts, k, max_rows)
+    if lm.kind == "masked":
+        predictions = _masked(lm, parts, k)
+    elif lm.search_words is not None:
+        predictions = lm.search_words([before for before, _ in parts], k, max_rows)
+    else:
+        predictions = _causal(lm, parts, k, max_rows)
     bad = sum(each.reason == NOT_FINITE for each in predictions)
     refuse_bad_outputs(bad, len(predictions), "predictions", lm.facts, share=0.5)
     return predictions
@@ -161,7 +166,11 @@ class Vocabulary:
     @classmethod
     def of(cls, lm: Lm) -> Vocabulary:
         """Classify every token by how it decodes after a letter."""
-        texts = _token_texts(lm)
+        return cls.of_texts(_token_texts(lm))
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str]) -> Vocabulary:
+        """Classify tokens by the text that each adds."""
         bodies = [text.lstrip(" ") for text in texts]
         heads = tuple(map(_leading_word_characters, bodies))
         leads = [len(text) - len(body) for text, body in zip(texts, bodies, strict=True)]
@@ -193,6 +202,15 @@ def _token_texts(lm: Lm) -> list[str]:
     return (added + [""] * lm.network.vocab_size)[: lm.network.vocab_size]
 
 
+@dataclass(frozen=True, slots=True)
+class LikeliestTokens:
+    """The likeliest next tokens only, where a model does not tell the probabilities of all."""
+
+    vocabulary: Vocabulary  # of these tokens
+    ids: tuple[int, ...]
+    unseen: float  # the probability of all other tokens
+
+
 @dataclass(slots=True)
 class WordSearch:
     """The search for one slot: `next_prefix` gives what to run, `update` takes the probabilities."""
@@ -206,6 +224,7 @@ class WordSearch:
     reason: str = ""  # why it was given up
     dropped: float = 0.0  # summed probability of prefixes that will never be extended
     max_dropped: float = 0.0  # the largest of them
+    is_whole: bool = True  # probabilities of all tokens were given, at every step
     words: dict[str, float] = field(default_factory=dict)
     prefixes: list[Prefix] = field(default_factory=list)
 
@@ -222,8 +241,10 @@ class WordSearch:
             return SlotPrediction((), rows=self.rows, reason=self.reason)
         words = tuple(SlotWord(text, value) for text, value in self.best(k))
         unseen = max(self.max_dropped, -self.prefixes[0][0] if self.prefixes else 0.0)
-        sure = len(words) == k and unseen <= words[-1].probability
         unexplored = self.dropped - sum(prefix[0] for prefix in self.prefixes)
+        if not self.is_whole:  # a word that was found may gain too, by tokens that end it
+            unseen = unexplored + max((value for _, value in self.best(k + 1)[k:]), default=0.0)
+        sure = len(words) == k and unseen <= words[-1].probability
         return SlotPrediction(words, left=unexplored, sure=sure, rows=self.rows)
 
     def next_prefix(self, k: int) -> tuple[int, ...] | None:
@@ -237,13 +258,16 @@ class WordSearch:
             return None
         return self.prefixes[0][1]
 
-    def update(self, probabilities: Floats) -> None:
-        """Take the next-token probabilities after the prefix last returned by `next_prefix`."""
+    def update(self, probabilities: Floats, likeliest: LikeliestTokens | None = None) -> None:
+        """Take the next-token probabilities after the prefix last returned by `next_prefix`.
+
+        They are those of all tokens, or of the likeliest ones.
+        """
         if not np.isfinite(probabilities).all():
             self.reason, self.prefixes = NOT_FINITE, []
             return
         negative, path, letters, spaces = heapq.heappop(self.prefixes)
-        joint, table = -negative * probabilities, self.vocabulary
+        joint, table = -negative * probabilities, self.vocabulary if likeliest is None else likeliest.vocabulary
         self.rows += 1
         if letters:
             self._add(letters, float(joint[table.ending].sum()))
@@ -252,11 +276,20 @@ class WordSearch:
         open_ended = table.open_ended[spaces]
         order = np.argsort(-joint[open_ended], kind="stable")
         self._drop(joint[open_ended[order[self.max_rows :]]])
+        names = range(len(joint)) if likeliest is None else likeliest.ids
         for token in open_ended[order[: self.max_rows]].tolist():
             if is_word(word := letters + table.heads[token]):
-                heapq.heappush(self.prefixes, (-float(joint[token]), (*path, token), word, 0))
+                heapq.heappush(self.prefixes, (-float(joint[token]), (*path, names[token]), word, 0))
         for token in table.space.tolist() if spaces else ():
-            heapq.heappush(self.prefixes, (-float(joint[token]), (*path, token), "", 0))
+            heapq.heappush(self.prefixes, (-float(joint[token]), (*path, names[token]), "", 0))
+        if likeliest is not None:
+            self.is_whole = False
+            self._drop(np.array([-negative * likeliest.unseen]))
+
+    def leave_out(self) -> None:
+        """Never extend the prefix last returned by `next_prefix`: the model cannot be asked for it."""
+        self.is_whole = False
+        self._drop(np.array([-heapq.heappop(self.prefixes)[0]]))
 
     def _add(self, word: str, probability: float) -> None:
         if is_word(word):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
@@ -10,7 +10,7 @@ from operator import not_
 from typing import Any, Literal, cast
 
 from unmask.core.errors import Unscorable
-from unmask.core.types import Encoded, Kind
+from unmask.core.types import Check, Encoded, Kind
 from unmask.models.network import Network
 
 ModelKind = Kind | Literal["classifier", "encoder"]
@@ -25,7 +25,7 @@ class ModelFacts:
     revision: str | None
     kind: ModelKind
     architecture: str
-    parameters: int
+    parameters: int | None  # None: not known, of an endpoint
     fingerprint: str  # content hash of weights, configuration and special tokens
     dtype: str
     device: str
@@ -88,6 +88,15 @@ class Lm:
         """Whether a word's first token differs after a space, as in byte-level BPE."""
         spaced, plain = self.pieces(" a"), self.pieces("a")
         return spaced != plain and len(spaced) == 1
+
+    @property
+    def search_words(self) -> Callable[[Sequence[str], int, int], tuple[Any, ...]] | None:
+        """A model's own search for the likeliest words after texts, if it has one (`models.fill`)."""
+        return None
+
+    def opening_check(self) -> Check:
+        """What was checked when the model was opened."""
+        return Check("lm-head", True, f"every weight of {self.facts.architecture} came from the checkpoint")
 
     @property
     def has_next_sentence_head(self) -> bool:

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import ModelError
-from unmask.core.options import Opening
+from unmask.core.options import Opening, Serving
 from unmask.core.types import Kind
 from unmask.models.adapter import merge_adapter, read_config
 from unmask.models.builtin import BuiltinModel, add_low_rank_update
 from unmask.models.classifier import MAX_LENGTH, Classifier
+from unmask.models.endpoint.address import EXAMPLE, is_url
 from unmask.models.eraser import FILE as ERASER
 from unmask.models.eraser import Eraser, attach, attached_eraser, erased_fingerprint, read_eraser
 from unmask.models.fast import is_enabled
@@ -71,8 +72,17 @@ class _Checkpoint:
         return _source(self.folder, self.how)
 
 
-def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
-    """Load a hub model (`name@revision`), a folder, or a built-in model (None: the default one)."""
+def open_lm(ref: str | Path | None = None, how: Opening | None = None, serving: Serving | None = None) -> Lm:
+    """Load a hub model (`name@revision`), a folder, or a built-in model (None: the default one).
+
+    With `serving` also the URL of an endpoint, of which only log-probabilities of texts can be read.
+    """
+    if serving is not None and isinstance(ref, str) and is_url(ref):
+        from unmask.models.endpoint.loading import open_endpoint
+
+        return open_endpoint(ref, how or Opening(), serving)
+    if serving is not None and serving.served_model is not None:
+        raise ModelError(f"--model {serving.served_model} names a model of an endpoint: give its URL, like {EXAMPLE}")
     return _open(_find_checkpoint(ref, how or Opening()))
 
 
@@ -437,7 +447,7 @@ def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: ModelKind, name: str
     if ids <= {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}:
         raise ModelError(
             f"{name} has no tokenizer, or one without a vocabulary ({len(ids)} special tokens): "
-            "copy the tokenizer's files into its folder"
+            "copy the tokenizer's files into its folder, or name its tokenizer_class in tokenizer_config.json"
         )
     rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows or max(ids) >= rows:

@@ -18,6 +18,7 @@ from unmask.models.network import Network
 from unmask.models.weights import namespace_of
 
 FP32 = ("fp32", "float32")  # the dtype of a model that was opened, or made in memory
+SERVED = "as served"  # of an endpoint, which does not tell it
 
 
 def ladder(lm: Lm) -> tuple[Lm, ...]:

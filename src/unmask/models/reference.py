@@ -14,6 +14,7 @@ from pathlib import Path
 from unmask.core.errors import ModelError, UnknownName, quote
 from unmask.models.adapter import base_of
 from unmask.models.builtin import BUILT_IN, BuiltinModel, builtin_models
+from unmask.models.endpoint.address import is_url
 from unmask.models.folded_eraser import HELD, release
 from unmask.models.folder import ModelFolder, is_file, is_folder
 from unmask.models.gguf import SUFFIX, isolate, read_gguf
@@ -36,6 +37,11 @@ class ModelReference:
 def resolve(ref: str | Path | None, *, offline: bool) -> ModelReference:
     """Find out what a model reference names; nothing is downloaded."""
     text = BUILT_IN if ref is None else str(ref)
+    if is_url(text):
+        raise ModelError(
+            f"{quote(text)} is an endpoint, which gives log-probabilities of texts only: `unmask audit`, `prompts` and "
+            "`task winobias` can use it; give a folder or a hub name here"
+        )
     builtins = builtin_models()
     if text in builtins:
         return ModelReference(ModelFolder(text, str(builtins[text].folder), None, offline), builtins[text])

@@ -12,7 +12,7 @@ from unmask import data
 from unmask.core.boundary import Rows
 from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
-from unmask.core.options import Opening, Options, fill_groups
+from unmask.core.options import Opening, Options, Serving, fill_groups
 from unmask.core.progress import steps_of
 from unmask.data.formats import read_bytes, read_records, records
 from unmask.data.pairs import slug
@@ -44,15 +44,18 @@ def prompts(
     """Fill prompts with a model's likeliest words and classify them by rules and annotators.
 
     Args:
-        model: a hub name (`name@revision`), a folder, an opened `Lm`, or None for the built-in model.
+        model: a hub name (`name@revision`), a folder, the URL of an endpoint, an opened `Lm`, or None for the
+            built-in model.
         questions: prompts to use instead of all built-in ones or those of `file`.
         out: the result folder, which `unmask annotate` and the explorer annotate; None: nothing is written.
-        options: fields of `PromptSettings` (file, top, counting, …), `Opening` and `Options`, or these groups
-            themselves as `settings`, `opening` and `options`.
+        options: fields of `PromptSettings` (file, top, counting, …), `Opening`, `Serving` and `Options`, or
+            these groups themselves as `settings`, `opening`, `serving` and `options`.
     """
-    settings, opening, run = fill_groups(options, settings=PromptSettings, opening=Opening, options=Options)
+    settings, opening, serving, run = fill_groups(
+        options, settings=PromptSettings, opening=Opening, serving=Serving, options=Options
+    )
     with result_folder(out, "prompts", also=FILES) as opened:
-        return _fill(opened, model, questions, settings, opening, run)
+        return _fill(opened, model, questions, settings, (opening, serving), run)
 
 
 def _fill(
@@ -60,7 +63,7 @@ def _fill(
     model: str | Path | Lm | None,
     questions: Sequence[Prompt],
     settings: PromptSettings,
-    opening: Opening,
+    how: tuple[Opening, Serving],
     run: Options,
 ) -> Result:
     """Fill prompts, and write the answers and the result to a folder that is open for it."""
@@ -69,7 +72,7 @@ def _fill(
     questions = _sample(asked, run)
     imported = () if settings.judgements is None else import_annotations(settings.judgements, "")
     other = _audit_ranking(settings.pll)
-    lm = model if isinstance(model, Lm) else open_lm(model, opening)
+    lm = model if isinstance(model, Lm) else open_lm(model, *how)
     step = steps_of(run.progress, "prompts", len(questions))
     step(0.0)
     answers = fill_prompts(lm, questions, settings.top, counting=settings.counting)

@@ -64,14 +64,14 @@ class AccuracyGap(NamedTuple):
 def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list[CoreferenceAnswer]:
     """Answer every item by `antecedent`."""
     lm = session.lm
+    lm.prime([_continued(item, person)[0] for item in items for person in (item.gold, item.other)])
     probes: dict[tuple[str, str], Probe] = {}
     reasons: dict[str, str] = {}
     for item in items:
         try:
             for person in (item.gold, item.other):
-                before, phrase = _continuation(item, person)
-                text, end = f"{before}{phrase}.", len(before) + len(phrase)
-                encoded, positions = lm.encode(text), lm.token_positions(text, len(before), end)
+                text, span = _continued(item, person)
+                encoded, positions = lm.encode(text), lm.token_positions(text, *span)
                 if not positions:
                     raise Unscorable(f"the tokenizer finds no token in {person!r}")
                 probes[item.id, person] = _probe(lm, encoded.ids, positions)
@@ -87,6 +87,12 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
     ]
 
 
+def _continued(item: CoreferenceItem, person: str) -> tuple[str, tuple[int, int]]:
+    """The text that ends with a candidate, and where the candidate is."""
+    before, phrase = _continuation(item, person)
+    return f"{before}{phrase}.", (len(before), len(before) + len(phrase))
+
+
 def _continuation(item: CoreferenceItem, person: str) -> tuple[str, str]:
     """The text before a candidate, and the candidate as it is scored."""
     before = f'{item.text} "{item.pronoun}" refers to '
@@ -99,6 +105,7 @@ def pronoun_preferences(
     session: Session, pairs: Sequence[tuple[CoreferenceItem, CoreferenceItem]]
 ) -> list[PronounPreference]:
     """Score every pair of a pro- and an anti-stereotyped sentence by `pronoun`."""
+    session.lm.prime([item.text for pair in pairs for item in pair])
     probes: dict[int, tuple[Probe, Probe]] = {}
     preferences = []
     for at, (pro, anti) in enumerate(pairs):

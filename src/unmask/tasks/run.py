@@ -13,7 +13,7 @@ from unmask.audit.plan import engine_for
 from unmask.audit.session import Session, unique_name
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
-from unmask.core.options import Opening, Options, fill_groups
+from unmask.core.options import Opening, Options, Serving, fill_groups
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
@@ -31,6 +31,7 @@ from unmask.training.distributed import is_main_process, on_main_process, world_
 WORK = "work"  # checkpoints to resume from
 ADDING = "toxicity"  # the task that compares training with added data
 Mode = Literal["lm", "classifier", "training", "curve"]
+How = tuple[Opening, Serving]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +60,18 @@ def task(
 
     Args:
         name: the name of a task, or a `Task`.
-        models: hub names or folders; default: the built-in model.
+        models: hub names, folders, or URLs of endpoints (winobias, winogender); default: the built-in model.
         out: the result folder, in which an interrupted run is resumed; None: nothing is written.
         on_observation: called for every model with what was observed, the fine-tuned classifier included.
-        options: fields of `TaskSettings`, `Opening` and `Options`, or these groups themselves as
-            `settings`, `opening` and `options`.
+        options: fields of `TaskSettings`, `Opening`, `Serving` and `Options`, or these groups themselves as
+            `settings`, `opening`, `serving` and `options`.
     """
-    settings, opening, run = fill_groups(options, settings=TaskSettings, opening=Opening, options=Options)
+    settings, opening, serving, run = fill_groups(
+        options, settings=TaskSettings, opening=Opening, serving=Serving, options=Options
+    )
     names = [str(models)] if isinstance(models, str | Path) else [str(model) for model in models]
     with result_folder(out, "task", also=(WORK,), lock=is_main_process()) as folder, _work_folder(out) as work:
-        result = evaluate_models(TASKS.find(name), names or [BUILT_IN], work, settings, opening, run)
+        result = evaluate_models(TASKS.find(name), names or [BUILT_IN], work, settings, (opening, serving), run)
         if on_observation is not None:
             for observation in result.observations:
                 on_observation(observation)
@@ -77,12 +80,12 @@ def task(
 
 
 def evaluate_models(
-    task: Task, names: Sequence[str], folder: Path, settings: TaskSettings, opening: Opening, options: Options
+    task: Task, names: Sequence[str], folder: Path, settings: TaskSettings, how: How, options: Options
 ) -> TaskResult:
     """Measure the bias of every model in a task; checkpoints to resume from are written to `folder`."""
     if settings.every is not None and task.load_data is None:
         raise DataError(f"{task.name} does no fine-tuning, so `every` does not apply: leave it out")
-    modes = [_mode(task, name, settings, opening) for name in names]
+    modes = [_mode(task, name, settings, how[0]) for name in names]
     trains = not {"training", "curve"}.isdisjoint(modes)
     if settings.added is not None and not (trains and task.name == ADDING):
         raise DataError(f"`added` text is for fine-tuning in {ADDING}: give `train` and a model without a classifier")
@@ -94,7 +97,7 @@ def evaluate_models(
     for at, (name, mode) in enumerate(zip(names, modes, strict=True)):
         for label, part in variants.items():
             work = folder / f"{at}-{Path(name).name}{'-' * bool(label)}{label.replace(' ', '-')}"
-            observation = _evaluate(task, name, mode, part, work, settings, opening, options)
+            observation = _evaluate(task, name, mode, part, work, settings, how, options)
             title = f"{observation.name} {label}".strip()
             unique = unique_name(title, [other.name for other in observations])
             observations.append(replace(observation, model={**observation.model, "id": unique}))
@@ -120,12 +123,13 @@ def _evaluate(  # noqa: PLR0913, PLR0917 - the parts of a run
     data: TaskData | None,
     folder: Path,
     settings: TaskSettings,
-    opening: Opening,
+    how: How,
     options: Options,
 ) -> TaskObservation:
     """Evaluate one model."""
+    opening, _ = how
     if mode == "lm":
-        lm = open_lm(name, opening)
+        lm = open_lm(name, *how)
         with engine_for(lm, replace(options, store=options.store and is_main_process())) as engine:
             session = Session(engine, options.progress)
             return TaskObservation(session.facts, task.observe(session, settings))

@@ -1,0 +1,251 @@
+"""A model behind an endpoint, as measures and the engine use it: texts go out, tokens with log-probabilities come in.
+
+The tokenizer is the server's: a token's id is a number given to its text when it is first seen. The server cannot be
+asked for anything but the tokens of a text, each after those before it; what else a probe asks is refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from unmask.core.errors import ModelError, Unscorable
+from unmask.core.progress import Step
+from unmask.core.types import Check, Encoded, Probe
+from unmask.models.batches import Readings, Submission
+from unmask.models.endpoint.answers import Answer, AnswerStore, ScoredToken
+from unmask.models.endpoint.completions import Completion, Completions, spell
+from unmask.models.endpoint.contract import Contract
+from unmask.models.engine import CPU_LIMITS, Engine
+from unmask.models.lm import Lm
+from unmask.models.network import Network
+from unmask.models.store import Store
+
+BEGIN = 0  # the id of what the server puts in front of a text
+MISSPELT = "the tokens of the server do not spell the sentence"
+OTHER_START = "the server began the sentence otherwise than the known prompts"
+ONLY = "an endpoint gives the log-probability of each token of a text given those before it, and nothing else"
+
+
+class EndpointNetwork(Network):
+    """Stands for the network of a model whose weights are elsewhere."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.next_sentence = None
+        self.shortcuts = None
+        self.device = torch.device("cpu")
+        self.vocab_size = self.attention_maps = 0
+
+    @property
+    def model(self) -> Any:
+        """ModelError: there are no weights here."""
+        raise ModelError(
+            f"{self.name} is an endpoint, whose weights and hidden states are not here: give a local model"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A text as the server encodes it, the characters of each token, and what it says of each."""
+
+    encoded: Encoded
+    spans: tuple[tuple[int, int], ...]
+    scores: tuple[ScoredToken, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EndpointLm(Lm):
+    """A causal model behind an endpoint; satisfies `Reader`."""
+
+    server: Completions = field(kw_only=True)
+    contract: Contract = field(kw_only=True)
+    sentences: dict[str, _Sentence | str] = field(default_factory=dict, repr=False)  # a string: why there is none
+    scores: dict[tuple[int, ...], tuple[ScoredToken, ...]] = field(default_factory=dict, repr=False)
+    _ids: dict[str, int] = field(default_factory=dict, repr=False)
+    _texts: list[str] = field(default_factory=lambda: [""], repr=False)  # by id
+    _stores: list[Store] = field(default_factory=list, repr=False)  # the one in use is the last
+
+    @property
+    def begin(self) -> int | None:
+        """What the server puts in front of every text; None if it puts nothing there."""
+        return None if self.contract.begin is None else BEGIN
+
+    @property
+    def start(self) -> int | None:
+        """The same: no text can be asked for without it."""
+        return BEGIN
+
+    @cached_property
+    def unknown_id(self) -> int | None:
+        """None: the server does not say which tokens are unknown."""
+        return None
+
+    @property
+    def store(self) -> Store:
+        """Where answers are kept; the user's cache unless an engine was given another."""
+        if not self._stores:
+            own = Store.of(self.namespace)
+            weakref.finalize(self, _close, own)
+            self._stores.append(own)
+        return self._stores[-1]
+
+    def use_store(self, store: Store) -> None:
+        """Keep answers there."""
+        self._stores.append(store)
+
+    def opening_check(self) -> Check:
+        """What was found when the endpoint was opened."""
+        return Check("contract", True, self.contract.detail())
+
+    @property
+    def search_words(self) -> Callable[[Sequence[str], int, int], tuple[Any, ...]]:
+        """The likeliest words after texts, by the likeliest tokens that the server gives."""
+        from unmask.models.endpoint.words import search_words
+
+        return partial(search_words, self)
+
+    def prime(self, texts: Sequence[str]) -> None:
+        """Ask the server for many texts at once."""
+        new = list(dict.fromkeys(text for text in texts if text not in self.sentences))
+        empty = [text for text in new if not text]
+        self.sentences.update(dict.fromkeys(empty, "no text: the tokenizer finds no token in the sentence"))
+        for text, answer in self._answers([text for text in new if text]):
+            self.sentences[text] = answer if isinstance(answer, str) else self._sentence(text, answer)
+            found = self.sentences[text]
+            if isinstance(found, _Sentence):
+                self.scores[found.encoded.ids] = found.scores
+
+    def encode(self, text: str, second: str | None = None) -> Encoded:
+        """The tokens of a text; with `second`, of both, whose content is the second."""
+        if second is not None:
+            return self._encode_pair(text, second)
+        return self._find(text).encoded
+
+    def pieces(self, text: str) -> tuple[int, ...]:
+        """The text's token ids without what the server puts in front."""
+        encoded = self.encode(text)
+        return tuple(encoded.ids[position] for position in encoded.content)
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Token ids as text."""
+        return "".join(self._texts[token] for token in ids)
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Token ids as the server's tokens."""
+        return [self._texts[token] if token != BEGIN else self.contract.begin or "" for token in ids]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Character spans of all tokens of `encode(text)`; (0, 0) for what the server puts in front."""
+        front = [] if self.begin is None else [(0, 0)]
+        return [*front, *self._find(text).spans]
+
+    def _find(self, text: str) -> _Sentence:
+        if text not in self.sentences:
+            self.prime([text])
+        found = self.sentences[text]
+        if isinstance(found, str):
+            raise Unscorable(found)
+        return found
+
+    def _answers(self, texts: Sequence[str]) -> Iterable[tuple[str, Answer | str]]:
+        """The answers to texts, those of the store first."""
+        kept = AnswerStore(self.store, "echo")
+        known = kept.fetch(texts)
+        yield from ((text, known[text]) for text in texts if text in known)
+        for text, given in self.server.complete_all([text for text in texts if text not in known]):
+            answer = given if isinstance(given, str) else echo_answer(text, given)
+            if not isinstance(answer, str):
+                kept.save({text: answer})
+            yield text, answer
+
+    def _sentence(self, text: str, answer: Answer) -> _Sentence | str:
+        spelt = spell(text, Completion(tuple(each.text for each in answer), tuple(each.logprob for each in answer), ()))
+        if spelt is None:
+            return MISSPELT
+        scores = answer[spelt.front : spelt.end]
+        if (scores[0].logprob is None) != (self.begin is None):
+            return OTHER_START
+        front = () if self.begin is None else (BEGIN,)
+        ids = (*front, *self._ids_of(text, scores, spelt.spans))
+        content = tuple(range(len(front), len(ids)))
+        return _Sentence(Encoded(ids, content), spelt.spans, ((*((ScoredToken("", None),) * len(front)), *scores)))
+
+    def _ids_of(self, text: str, scores: Answer, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
+        """The ids of tokens; parts of characters, which have no text of their own, by the characters they spell."""
+        number = 0
+        for at, (score, (a, b)) in enumerate(zip(scores, spans, strict=True)):
+            number = number + 1 if at and spans[at - 1] == (a, b) else 0
+            whole = score.text.removeprefix(" ") == text[a:b].removeprefix(" ")
+            yield (
+                self.token_id(score.text)
+                if whole
+                else self.token_id(f"{text[a:b]}\0{number}", "" if number else text[a:b])
+            )
+
+    def token_id(self, token: str, text: str | None = None) -> int:
+        """The number given to a token, and with it the text that it adds: by default its own."""
+        if token not in self._ids:
+            self._ids[token] = len(self._texts)
+            self._texts.append(token if text is None else text)
+        return self._ids[token]
+
+
+def _close(store: Store) -> None:
+    with suppress(sqlite3.ProgrammingError):  # of another thread, which is gone
+        store.close()
+
+
+def echo_answer(text: str, completion: Completion) -> Answer | str:
+    """What an answer says about the tokens of the text, in the precision of the store; or why it says nothing."""
+    spelt = spell(text, completion)
+    return MISSPELT if spelt is None else tuple(_scored(completion, at) for at in range(spelt.end))
+
+
+def _scored(completion: Completion, at: int) -> ScoredToken:
+    value, top = completion.logprobs[at], completion.top[at]
+    if value is None or not np.isfinite(value):
+        return ScoredToken(completion.tokens[at], None)
+    return ScoredToken(completion.tokens[at], float(np.float32(value)), bool(top) and value >= max(top.values()) - 1e-9)
+
+
+class EndpointEngine(Engine):
+    """Answers probes with what the server said about the texts; each text is asked once."""
+
+    def __init__(self, lm: EndpointLm, store: Store | None = None) -> None:
+        self.lm: EndpointLm = lm
+        self.store = store or Store(None)
+        lm.use_store(self.store)
+        self.rows_run, self.on_gpu = 0, False
+        self.limits = replace(CPU_LIMITS, items=max(CPU_LIMITS.items, 16 * lm.server.client.serving.parallel))
+
+    def submit(self, probes: Iterable[Probe], progress: Step | None = None) -> Callable[[], Readings]:
+        """Answer all probes; ModelError for what an endpoint cannot answer."""
+        asked = Submission(probes, self.lm.mask_id)
+        if asked.attention.any() or asked.is_next.any() or asked.alone.any():
+            raise self._refusal()
+        for read, (owner, position, token) in enumerate(
+            zip(asked.read_input.tolist(), asked.read_position.tolist(), asked.read_token.tolist(), strict=True)
+        ):
+            ids = asked.inputs[owner][0]
+            scores = self.lm.scores.get(ids)
+            if scores is None or ids[position + 1 : position + 2] != (token,) or scores[position + 1].logprob is None:
+                raise self._refusal()
+            score = scores[position + 1]
+            asked.logprobs[read], asked.ranks[read] = score.logprob, 0 if score.is_first else 1
+        asked.is_read[:] = True
+        self.rows_run += len(asked.inputs)
+        if progress is not None:
+            progress(1.0)
+        return lambda: Readings(asked)
+
+    def _refusal(self) -> ModelError:
+        return ModelError(f"{self.lm.facts.id}: {ONLY}; use measures such as ll, cll and sld, or a local model")
