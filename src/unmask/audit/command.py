@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unmask.audit.plan import Data
-from unmask.core.options import Opening, Options, Precision, option_words
+from unmask.core.options import Opening, Options, Precision, Serving, option_words
 from unmask.core.types import Dataset, Measure
 from unmask.measures import MEASURES
 from unmask.models import Lm
@@ -39,10 +39,13 @@ def _name(given: str | Path) -> str:
     return path.name if path.is_absolute() else str(given)
 
 
-def audit_words(opening: Opening, options: Options, precision: Precision, *, independent: bool) -> list[str]:
-    """The options of an audit as words of the command line, without the folder of datasets, which is of a machine."""
-    words = option_words(opening)
-    both = option_words(replace(options, data_dir=None))
+def audit_words(
+    opening: Opening, serving: Serving, options: Options, precision: Precision, *, independent: bool
+) -> list[str]:
+    """The options of an audit as words of the command line, without the folders of a machine."""
+    words = option_words(opening) + option_words(replace(serving, request_log=None))
+    mapping = None if options.mapping is None else Path(_name(options.mapping))
+    both = option_words(replace(options, data_dir=None, mapping=mapping))
     words += [word for word in both if word != "--offline" or word not in words]  # both groups have it
     words += [] if precision == "auto" else ["--precision", precision]
     return words + (["--independent"] if independent else [])

@@ -117,7 +117,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups, digest)
     scored = _score(models, plan, tables, run, independent=independent)
     details |= {"precision": [asdict(each) for each in scored.certificates], DIGEST: digest}
-    words = audit_words(opening, run, precision, independent=independent)
+    words = audit_words(*how, run, precision, independent=independent)
     details[COMMAND] = command_line(model, None if data is DEFAULT_DATA else data, named, words)
     meta = build("audit", title=lm.facts.id, **facts, estimates=scored.estimates, checks=scored.checks, details=details)
     assert folder.path is not None

@@ -92,8 +92,8 @@ def correlation(x: Sequence[Floats], y: Sequence[Floats], *, ranks: bool = False
         left_out = _pearson(totals[:, None] - products.sum(axis=1), one.size - len(x))
         transformed = np.arctanh(np.clip(left_out, -1.0, 1.0))
         error = math.sqrt((n - 1) * transformed.var())
-        ends = np.tanh(math.atanh(value) + np.array([-1, 1]) * t.ppf(0.975, n - 2) * error) if abs(value) < 1 else NAN
-    if not np.isfinite(ends).all():
+        ends = np.tanh(np.arctanh(value) + np.array([-1, 1]) * t.ppf(0.975, n - 2) * error)
+    if abs(value) == 1 or not np.isfinite(ends).all():
         return Value(value, method=f"too few of {n} items differ")
     return Value(value, float(ends[0]), float(ends[1]), JACKKNIFE)
 
