@@ -225,7 +225,7 @@ def agreement(lm: Lm, data: Dataset) -> Iterator[str]:
 def reading(lm: Lm, theirs: Any, text: str) -> str:
     """How the tokens that lm-eval reads differ from unmask's; empty if they are the same."""
     own = lm.encode(text).ids
-    read = (theirs.prefix_token_id, *theirs.tok_encode(text))
+    read = (theirs.prefix_token_id, *theirs.tok_encode(text, add_special_tokens=False))
     if read == own:
         return ""
     front = lm.tokens(read[:1])[0]

@@ -30,7 +30,8 @@ class Theirs:
     def __init__(self, prefix: int, front: tuple[int, ...], lm: object) -> None:
         self.prefix_token_id, self._front, self._lm = prefix, front, lm
 
-    def tok_encode(self, text: str) -> list[int]:
+    def tok_encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        assert not add_special_tokens  # as for a continuation
         return [*self._front, *self._lm.pieces(text)]  # type: ignore[attr-defined]
 
 
