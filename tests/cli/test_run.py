@@ -56,7 +56,8 @@ def test_a_run_file_has_the_options_the_checksums_and_the_versions(saved: Path) 
     first = unmask.load("first")
     assert content["command"] == "audit"
     expected = {"model": "bert", "data": ["own.csv"], "measure": ["cps", "aul"], "seed": 3, "no-store": True}
-    assert content["options"] == expected | {"precision": "auto", "dtype": "fp32"}
+    defaults = {"precision": "auto", "dtype": "fp32", "parallel": 4, "timeout": 120.0, "retries": 6}
+    assert content["options"] == expected | defaults
     assert content["files"] == {"own.csv": first.meta["data"][0]["sha256"]}
     assert content["models"] == [{"id": first.models[0]["id"], "fingerprint": first.models[0]["fingerprint"]}]
     assert content["versions"] == first.meta["versions"]
@@ -129,7 +130,7 @@ def test_another_model_and_other_versions_are_said_in_one_line_each(saved: Path,
         ("{command: audit, options: {no-store: maybe}}", "no-store is 'maybe', expected true or false"),
         ("{command: audit, options: {limit: many}}", "Invalid value for '--limit'"),
         ("{command: audit, options: {limit: 0}}", "limit is 0, expected at least 1"),
-        ("{command: audit, options: {dtype: fp8}}", "dtype is 'fp8', expected fp32, bf16 or fp16"),
+        ("{command: audit, options: {dtype: fp8}}", "dtype is 'fp8', expected fp32, bf16, fp16, int8 or int4"),
         ("{command: audit, options: {data: gone.csv}}", "gone.csv"),
         ("{command: audit, options: {model: [bert, bert]}}", "model is ['bert', 'bert'], expected one value"),
         ("{command: audit, options: {seed: .nan}}", "Invalid value for '--seed'"),

@@ -152,9 +152,22 @@ def _find_command(name: str) -> Any:
 
 
 def _parameters(command: Any) -> dict[str, Any]:
-    """The parameters of a command by their names in a run file: options without dashes, arguments as they are."""
-    named = {min(each.opts, key=lambda word: word[:2] != "--").lstrip("-"): each for each in command.params}
+    """The parameters of a command by their names in a run file: options without dashes, arguments as they are.
+
+    An option that is written like an argument, such as the --model of an endpoint, has its own name (served-model).
+    """
+    arguments = {each.name: each for each in command.params if _is_argument(each)}
+    named = dict(arguments)
+    for each in command.params:
+        if not _is_argument(each):
+            written = _flag(each).lstrip("-")
+            named[each.name.replace("_", "-") if written in arguments else written] = each
     return {name: each for name, each in named.items() if each.name not in (SAVE, "help")}
+
+
+def _flag(parameter: Any) -> str:
+    """An option as it is written on the command line, by its long name."""
+    return str(min(parameter.opts, key=lambda word: word[:2] != "--"))
 
 
 def _parse_words(words: Sequence[str]) -> RunFile:
@@ -222,10 +235,10 @@ def _option_words(name: str, key: str, value: Scalar | list[Scalar], parameter: 
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
             raise DataError(f"{name}: {key} is {quote(value)}, expected true or false")
-        return [f"--{key}"] if value else []
+        return [_flag(parameter)] if value else []
     if isinstance(value, bool) or (isinstance(value, list) and not several):
         raise DataError(f"{name}: {key} is {quote(value)}, expected {'values' if several else 'one value'}")
-    return [] if _is_argument(parameter) else [f"--{key}={each}" for each in _strings(value)]
+    return [] if _is_argument(parameter) else [f"{_flag(parameter)}={each}" for each in _strings(value)]
 
 
 # ------------------------------------------------------------------------------------------------ checks
