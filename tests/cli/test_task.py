@@ -103,4 +103,4 @@ def test_tasks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert code("list", "tasks") == 0
     said = capsys.readouterr().out
     assert "stsbias" in said
-    assert "[classifier]" in said
+    assert "[classifier, words: en]" in said

@@ -36,7 +36,7 @@ def test_values_that_are_too_small_or_no_choice_are_one_line() -> None:
         Settings(rate=float("nan"))
     with pytest.raises(DataError, match=r"^level is 'word', expected token or sentence$"):
         Settings(level="word")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="dtype is 'fp8', expected fp32, bf16 or fp16"):
+    with pytest.raises(DataError, match="dtype is 'fp8', expected fp32, bf16, fp16, int8 or int4"):
         Opening(dtype="fp8")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="limit is 0, expected at least 1"):
         Options(limit=0)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from unmask.core.errors import Unscorable
-from unmask.core.types import Encoded, Kind, Pair, Probe, Reading
+from unmask.core.types import Check, Encoded, Kind, Pair, Probe, Reading
 from unmask.models.batches import Readings, Submission
 
 CLS, SEP, MASK, BOS, EOS, UNKNOWN = "[CLS]", "[SEP]", "[MASK]", "[BOS]", "[EOS]", "[UNK]"
@@ -47,6 +47,9 @@ class Hand:
         self.facts = SimpleNamespace(architecture="HandForMaskedLM", kind=kind, dtype="fp32")
         self.primed: list[list[str]] = []
         self.texts: list[str] = []  # all that were encoded
+
+    def opening_check(self) -> Check:
+        return Check("lm-head", True, "all weights of HandForMaskedLM come from the checkpoint")
 
     def id(self, token: str) -> int:
         if token not in self.known:

@@ -184,6 +184,7 @@ def test_pickled_weights_of_the_hub_are_refused_without_asking_for_a_conversion(
     assert line.startswith("refused: cannot open team/pickled: it has no model.safetensors")
 
 
+@pytest.mark.slow  # the library of the hub asks again for two minutes
 def test_without_a_connection_one_line_says_what_to_do(hub: dict[str, str], tmp_path: Path) -> None:
     (line,) = opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}, "team/tiny")
     assert line.startswith("refused: cannot open team/tiny")

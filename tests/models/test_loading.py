@@ -270,7 +270,7 @@ def test_bf16_is_recorded_and_labelled() -> None:
 
 
 def test_an_unknown_dtype_is_refused() -> None:
-    with pytest.raises(DataError, match="dtype is 'int4', expected fp32, bf16 or fp16"):
+    with pytest.raises(DataError, match="dtype is 'fp8', expected fp32, bf16, fp16, int8 or int4"):
         Opening(dtype="int4")  # type: ignore[arg-type]
 
 

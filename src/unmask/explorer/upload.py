@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from unmask.core.errors import DataError, UnmaskError, quote
+from unmask.core.files import writing
 
 if TYPE_CHECKING:
     from unmask.audit.result import AuditResult
@@ -44,7 +45,8 @@ def read_upload(upload: Upload) -> Dataset:
         raise DataError(f"{name} has {len(content):,} bytes, at most {MAX_FILE:,} here: {_advice(name)}")
     with TemporaryDirectory(prefix="unmask-upload-") as folder:
         path = Path(folder) / name
-        path.write_bytes(content)
+        with writing(path):
+            path.write_bytes(content)
         try:
             found = data.load(path)
         except UnmaskError as error:  # without the place of the copy

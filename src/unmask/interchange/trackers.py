@@ -18,7 +18,7 @@ from typing import Any
 
 from unmask.core.errors import OutputError, UnmaskError, one_line
 from unmask.core.estimate import Estimate
-from unmask.core.files import make_folder
+from unmask.core.files import make_folder, writing
 from unmask.findings.envelope import ITEMS, RESULT, Result
 
 PROJECT = "unmask"
@@ -113,8 +113,9 @@ def write_wandb(result: Result, out: str) -> str:
             settings=settings,
         )
         run.summary.update(dict(record.metrics))
-        for path in record.files:
-            shutil.copyfile(path, Path(run.dir) / path.name)  # files there belong to the run
+        for path in record.files:  # those in the folder of a run belong to it
+            with writing(place := Path(run.dir) / path.name):
+                shutil.copyfile(path, place)
         run.finish()
     return out
 

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 
 from unmask.core.environment import api_key
-from unmask.core.errors import ModelError, OutputError, one_line, shorten
-from unmask.core.files import cache_dir
+from unmask.core.errors import ModelError, one_line, shorten
+from unmask.core.files import cache_dir, writing
 from unmask.core.options import Serving
 from unmask.models.endpoint.address import Address
 
@@ -162,13 +162,11 @@ class RequestLog:
     def __init__(self, path: Path | None) -> None:
         self.path = path or cache_dir() / "endpoints" / "requests.jsonl"
         self._lock = threading.Lock()
-        try:
+        with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if path is None and self.path.is_file() and self.path.stat().st_size > LARGEST_LOG:
                 self.path.replace(self.path.with_suffix(".old.jsonl"))
             self.path.touch()
-        except OSError as error:
-            raise OutputError(f"cannot write the request log {self.path} ({error.strerror or error})") from None
 
     def add(
         self, path: str, body: dict[str, Any] | None, status: int, problem: str, *, seconds: float, attempt: int
@@ -187,7 +185,7 @@ class RequestLog:
             "seconds": round(seconds, 3),
             **({"problem": problem.partition(":")[0]} if problem else {}),
         }
-        with self._lock, self.path.open("a", encoding="utf-8") as file:
+        with self._lock, writing(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(line)}\n")
 
 
