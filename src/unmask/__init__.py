@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from unmask.core.library_logs import drop_noise
+
 if TYPE_CHECKING:
     from unmask import corpus
     from unmask.audit.attribution import explain
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from unmask.studies.run import study
     from unmask.tasks.run import task
     from unmask.vectors.run import vectors
+
+drop_noise()
 
 _HOMES = {
     "AuditResult": "unmask.audit.result",

@@ -49,7 +49,7 @@ class Hand:
         self.texts: list[str] = []  # all that were encoded
 
     def opening_check(self) -> Check:
-        return Check("lm-head", True, "all weights of HandForMaskedLM come from the checkpoint")
+        return Check("lm-head", True, f"every weight of {self.facts.architecture} came from the checkpoint")
 
     def id(self, token: str) -> int:
         if token not in self.known:

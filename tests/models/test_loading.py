@@ -271,7 +271,7 @@ def test_bf16_is_recorded_and_labelled() -> None:
 
 def test_an_unknown_dtype_is_refused() -> None:
     with pytest.raises(DataError, match="dtype is 'fp8', expected fp32, bf16, fp16, int8 or int4"):
-        Opening(dtype="int4")  # type: ignore[arg-type]
+        Opening(dtype="fp8")  # type: ignore[arg-type]
 
 
 def test_the_built_in_model_needs_no_network() -> None:

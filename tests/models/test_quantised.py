@@ -82,7 +82,12 @@ def test_nothing_is_printed_when_torchao_is_imported(torchao: None) -> None:
     words = [sys.executable, "-c", code, str(zoo.folder("bert-uncased"))]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("int8\n", "")
-    assert not logging.getLogger("torchao").filters  # other lines are logged again
+
+
+def test_only_the_lines_that_say_nothing_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    for name, line in (("torchao", "Failed to load x.so"), ("torchao", "out of memory"), ("other", "Failed to load y")):
+        logging.getLogger(name).warning(line)
+    assert [record.getMessage() for record in caplog.records] == ["out of memory", "Failed to load y"]
 
 
 def test_an_audit_of_a_quantised_model_records_it_and_passes_no_precision_check(tmp_path: Path, torchao: None) -> None:

@@ -6,16 +6,13 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
-from logging import CRITICAL, LogRecord, getLogger
+from logging import CRITICAL
 
 from unmask.core.errors import ModelError, UnmaskError, one_line, shorten
 from unmask.core.hub import private_hub
 from unmask.models.folder import ModelFolder
 from unmask.models.gguf import read_once
 
-# what torchao 0.18 logs when transformers imports it beside torch 2.13: kernels of GPUs, which are not used here
-_NOISE = {"torchao": "Failed to load", "torch.utils._pytree": "is an Enum subclass"}
 _MEMORY = "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
 _UNKNOWN = "update transformers; a model that brings its own code needs trust_remote_code, if you trust it"
 _ADVICE = {  # words of a library's error: what to do
@@ -32,38 +29,17 @@ _ADVICE = {  # words of a library's error: what to do
 @contextmanager
 def quiet() -> Iterator[None]:
     """Silence transformers' loading report and progress bars; `refuse_bad_weights` checks what matters."""
-    with _without_noise():
-        from transformers.utils import logging
+    from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(CRITICAL)
     logging.disable_progress_bar()
     try:
-        with _without_noise():
-            yield
+        yield
     finally:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
-
-
-@contextmanager
-def _without_noise() -> Iterator[None]:
-    """Drop the lines of `_NOISE` from the log, and no others."""
-    filters = []
-    for name, words in _NOISE.items():
-        logger, keep = getLogger(name), partial(_lacks, words)
-        logger.addFilter(keep)
-        filters.append((logger, keep))
-    try:
-        yield
-    finally:
-        for logger, keep in filters:
-            logger.removeFilter(keep)
-
-
-def _lacks(words: str, record: LogRecord) -> bool:
-    return words not in record.getMessage()
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError, ModelError
 from unmask.core.progress import Progress
-from unmask.models.library_errors import quiet
 from unmask.training.spec import EvalCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
@@ -54,8 +53,7 @@ def train(  # noqa: PLR0913 - the parameters of a training run
         raise ModelError('training needs accelerate: pip install "unmask[train]"')
     if not len(rows):
         raise DataError("nothing to train on: no text is left after filtering")
-    with quiet():  # libraries that transformers imports for training print warnings of their own
-        from unmask.training.trainer import TrainingJob, run
+    from unmask.training.trainer import TrainingJob, run
 
     chosen = settings.for_device(next(model.parameters()).device)
     evaluations = tuple(callbacks)
