@@ -35,7 +35,7 @@ def run(*estimates: Estimate, checks: tuple[Check, ...] = (), **card: object) ->
         ({"p": 0.07}, "in 57% of pairs (51–62%), which chance alone can explain"),
         ({"value": 41.0, "low": 38.0, "high": 44.0}, "in 41% of pairs (38–44%), less often than chance"),
         ({"n": 8}, "in 57% of pairs (51–62%), 8 items are too few for a verdict"),
-        ({"low": float("nan")}, "in 57% of pairs, without an interval: chance cannot be told apart"),
+        ({"low": float("nan")}, "in 57% of pairs, without an interval: it may be chance"),
     ],
 )
 def test_a_share_is_a_sentence(changes: dict[str, float], words: str) -> None:

@@ -35,7 +35,7 @@ CHANCE: Mapping[str, str] = {  # by the place of the interval
     "above": "more often than chance",
     "within": "which chance alone can explain",
     "below": "less often than chance",
-    "no interval": "without an interval: chance cannot be told apart",
+    "no interval": "without an interval: it may be chance",
 }
 SHARES: Mapping[str, tuple[str, str]] = {  # what is preferred, and in what
     "bias-score": ("the stereotyping sentence", "pairs"),

@@ -177,18 +177,18 @@ class Shortcuts:
         self, ids: Tensor, attention_mask: Tensor | None, positions: Tensor | None = None, **inputs: Tensor
     ) -> Tensor:
         """Last hidden states; with `positions` (in the flattened batch) only those there are valid."""
-        if self.encoder is not None and self.encoder.is_usable():
+        if (encoder := self.usable_encoder()) is not None:
             keys = None if attention_mask is None else attention_mask.bool()
             with self._kernels(ids.shape[1]):
-                return self.encoder.states(ids, keys, positions, **inputs)
+                return encoder.states(ids, keys, positions, **inputs)
         if attention_mask is not None and self.key_mask:
             attention_mask = attention_mask[:, None, None].bool()
         skip = self.skips_last_ffn and positions is not None
         with self._last_block_at(cast(Tensor, positions)) if skip else nullcontext(), self._kernels(ids.shape[1]):
             return self.body(input_ids=ids, attention_mask=attention_mask, **inputs)[0]  # type: ignore[no-any-return]
 
-    def attention_encoder(self) -> Encoder | None:
-        """The encoder, where it gives states and attention weights; None: the model itself must be asked."""
+    def usable_encoder(self) -> Encoder | None:
+        """The encoder called by layer; None where the model itself must be asked."""
         return self.encoder if self.encoder is not None and self.encoder.is_usable() else None
 
     def tree_states(self, ids: Tensor, positions: Tensor, ends: Tensor) -> Tensor:

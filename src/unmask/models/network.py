@@ -106,7 +106,7 @@ class Network:
 
         Mean over layers, heads and query positions; padding queries are excluded.
         """
-        encoder = None if self.shortcuts is None else self.shortcuts.attention_encoder()
+        encoder = None if self.shortcuts is None else self.shortcuts.usable_encoder()
         if encoder is not None:
             keys = None if attention_mask is None else attention_mask.bool()
             return encoder.states_with_attention(ids, keys, **self._segments(segments))

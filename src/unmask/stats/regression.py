@@ -101,11 +101,13 @@ def correlation(x: Sequence[Floats], y: Sequence[Floats], *, ranks: bool = False
 def _pearson(sums: Floats, count: int) -> Floats:
     """Pearson's correlation from the sums of x, y, x², y² and xy over so many values; NaN without spread."""
     x, y, xx, yy, xy = sums
-    spreads = (
-        np.where((spread := square - total**2 / count) > NEGLIGIBLE * np.max(square), spread, np.nan)
-        for total, square in ((x, xx), (y, yy))
-    )
-    return np.asarray((xy - x * y / count) / np.sqrt(np.prod(list(spreads), axis=0)))
+    return np.asarray((xy - x * y / count) / np.sqrt(_spread(x, xx, count) * _spread(y, yy, count)))
+
+
+def _spread(total: Floats, squares: Floats, count: int) -> Floats:
+    """The sum of squared deviations from the mean; NaN if it is rounding error alone."""
+    spread = squares - total**2 / count
+    return np.where(spread > NEGLIGIBLE * np.max(squares), spread, np.nan)
 
 
 def regress_on_property(
