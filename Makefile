@@ -29,7 +29,7 @@ demo: setup          ## audit the built-in model on the built-in data
 fast: setup-dev      ## tier 1, while writing: quick tests, four of the eighteen architectures
 	$(PYTEST) -m "not slow and not thorough"
 
-test: setup-dev      ## tier 2, before committing: everything that proves a promise (25 minutes on two cores)
+test: setup-dev      ## tier 2, before committing: everything that proves a promise (17 minutes on two cores)
 	$(PYTEST) -m "not slow"
 
 slow: setup-dev      ## tier 3: trainings, studies, Ray, whole papers

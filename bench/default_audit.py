@@ -2,6 +2,7 @@
 
     python bench/default_audit.py
     python bench/default_audit.py --limit 60 --plain    # also with UNMASK_FAST=0
+    python bench/default_audit.py --count               # also how long its matrix products take at the least
 
 The command runs in a process of its own, without stored readings. Seconds of stages are processor time, so that they
 can be compared on a busy machine; those of forward passes are added up over all threads.
@@ -51,6 +52,19 @@ def main() -> None:
         name = "unmask audit" if fast == "1" else "unmask audit, UNMASK_FAST=0"
         asked = "" if args.limit or fast == "0" else "  (asked ≤ 45 s on two quiet cores)"
         print(f"{name:44} {_processor_seconds() - before:8.1f} s of processor time, {wall:.1f} s{asked}\n", flush=True)
+    if args.count:
+        count(args.limit)
+
+
+def count(limit: int | None) -> None:
+    """Print the floating-point operations of the audit's matrix products, and how long they take at the full rate."""
+    import shapes
+    import speed
+    import unmask
+
+    flops = shapes.counted(lambda: unmask.audit(options=unmask.Options(store=False, limit=limit)))
+    rate = max(speed.matmul_rate() for _ in range(5))
+    print(f"{'its matrix products':44} {flops / 1e12:8.1f} TFLOP, {flops / rate:.0f} s at {rate / 1e9:.0f} GFLOP/s")
 
 
 def run_command(options: list[str]) -> None:
@@ -103,6 +117,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, help="items of each data set")
     parser.add_argument("--plain", action="store_true", help="with UNMASK_FAST=0 too")
+    parser.add_argument("--count", action="store_true", help="count the operations of its matrix products")
     parser.add_argument("--stages", metavar="FOLDER", help=argparse.SUPPRESS)
     return parser.parse_args()
 

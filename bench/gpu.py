@@ -120,6 +120,8 @@ def run(models: Sequence[Lm], items: Any, names: Sequence[str], stores: Path | N
     found: list[Certificate] = []
     files = [stores and stores / f"{number}.sqlite" for number in range(len(models))]
     engines = [Engine(lm, Store(file)) for lm, file in zip(models, files, strict=True)]
+    for lm in models:
+        lm._encoded.clear()  # tokenising is a part of the work
     chunks = score_certified(
         *("crows-pairs", items, [find(name) for name in names], engines),
         **{"evidence": Evidence(), "progress": _silent, "certificates": found},

@@ -71,7 +71,8 @@ QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No data directory of the machine reaches a test, and the cache is empty."""
+    """No data directory of the machine reaches a test, the cache is empty, and torch computes with one thread."""
+    torch.set_num_threads(1)
     monkeypatch.setenv("UNMASK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("UNMASK_DATA_DIR", raising=False)
 

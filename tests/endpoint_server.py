@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
 import torch
 
+import zoo
+from serving import running
 from unmask.models import Lm
+from unmask.models.endpoint import client
+from unmask.models.loading import open_lm
 
 KEY = "sk-zz-secret-5d1f"
 NAME = "served"
@@ -29,6 +33,10 @@ class Server(ThreadingHTTPServer):
     def __init__(self, lm: Lm) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.lm = lm
+        self.reset()
+
+    def reset(self) -> None:
+        """Without faults, and with nothing asked."""
         self.faults: set[str] = set()
         self.failures = 0
         self.asked: list[str] = []
@@ -197,11 +205,20 @@ class _Handler(BaseHTTPRequestHandler):
 def serve(lm: Lm) -> Iterator[Server]:
     """Run a server in a thread."""
     server = Server(lm)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with running(server):
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Server]:
+    """Serves the zoo's GPT-2 to the tests of a module."""
+    with serve(open_lm(zoo.folder("gpt2"))) as server:
+        yield server
+
+
+@pytest.fixture
+def server(served: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """The same without faults, and with nothing asked; back-off takes no time."""
+    served.reset()
+    monkeypatch.setattr(client, "FIRST_WAIT", 0.001)
+    return served

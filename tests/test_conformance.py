@@ -112,7 +112,7 @@ def test_every_score_equals_the_reference(architecture: str, data_dir: Path) -> 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("tokens", [64, 700])
+@pytest.mark.parametrize("tokens", [200, 700])
 def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, data_dir: Path) -> None:
     usual, small = (audited(architecture, data_dir, 4, budget) for budget in (None, tokens))
     assert {row["measure"] for row in usual} == set(fitting(architecture, data_dir))

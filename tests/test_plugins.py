@@ -92,14 +92,27 @@ OFFERED = {
 }
 
 
-@pytest.mark.parametrize("what", OFFERED)
-def test_what_a_package_offers_is_listed_last_with_its_origin(what: str, installed: Environment) -> None:
-    said = installed.unmask("list", what)
-    *others, last = said.stdout.splitlines()
-    assert last.startswith(f"{OFFERED[what]} ")
-    assert last.endswith("(from bias-extras)")
-    assert not any("(from" in line for line in others)
-    assert said.stderr == ""
+LIST = """\
+import contextlib, io, json, sys
+from unmask.cli import main
+
+said = {}
+for what in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        main(["list", what])
+    said[what] = out.getvalue()
+print(json.dumps(said))
+"""
+
+
+def test_what_a_package_offers_is_listed_last_with_its_origin(installed: Environment) -> None:
+    done = installed.run("-c", LIST, *OFFERED)
+    assert (done.returncode, done.stderr) == (0, "")
+    for what, text in json.loads(done.stdout).items():
+        *others, last = text.splitlines()
+        assert last.startswith(f"{OFFERED[what]} ")
+        assert last.endswith("(from bias-extras)")
+        assert not any("(from" in line for line in others)
 
 
 def test_its_measure_is_asked_on_its_dataset(installed: Environment) -> None:

@@ -2,9 +2,11 @@
 
 python -m tools.coverage --draws 2000
 python -m tools.coverage --draws 200 --only "words × templates" --jobs 4
+python -m tools.coverage --rejected
 
 A row is a kind of estimate that the tool prints, for one shape of data. `coverage` has its Monte-Carlo error (one
 standard error); draws without an interval ("too few") are counted apart and cover nothing. The aim is 93 to 97%.
+`--rejected` prints the same for methods that unmask does not use, and that docs/statistics.md says why it does not.
 """
 
 from __future__ import annotations
@@ -12,31 +14,37 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
+from scipy.stats import bootstrap
 
 from unmask.core.estimate import Value
 from unmask.corpus.ratios import ilps
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
-from unmask.stats.means import mean_interval
-from unmask.stats.regression import correlation
+from unmask.stats.bootstrap import BootstrapMethod
+from unmask.stats.means import mean_interval, student_ends
+from unmask.stats.regression import correlation, fit_line
 from unmask.stats.roc import roc_auc
 from unmask.stats.score_intervals import paired_interval
 from unmask.stats.shares import share_contrast, unit_share, wilson
 from unmask.stats.triples import TermScores, icat, icat_interval
-from unmask.stats.units import INDEPENDENT, Units, units_of
+from unmask.stats.units import INDEPENDENT, SamplingError, Units, units_of, variance_over_both
 from unmask.stats.worsening import distance_interval
 
 Rng = np.random.Generator
 COLUMNS = ("estimate", "data", "truth", "coverage, %", "error", "below, %", "above, %", "too few, %")
 # 1,508 pairs of 77 writers, as unequal as those of CrowS-Pairs
 CROWS = (130, 120, 110, 100, 90, 80, 70, 60, *(40,) * 8, *(20,) * 12, *(8,) * 15, *(3,) * 17, *(1,) * 17)
+
+
+OF_WRITERS = {"1,508 pairs of 77 writers": CROWS, "60 pairs of 10 writers": (6,) * 10}
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,7 @@ def means() -> Iterator[Case]:
         for n in (8, 30, 60, 172):
             label = f"{n} pairs, {name}"
             yield Case("mean", label, truth, lambda rng, f=sample, n=n: mean_interval(f(rng, n), rng=rng))
-    for label, sizes in (("1,508 pairs of 77 writers", CROWS), ("60 pairs of 10 writers", (6,) * 10)):
+    for label, sizes in OF_WRITERS.items():
         for name in ("normal", "t with 3 df", "skewed differences", "ASLD of Laplace"):
             sample, truth = SHAPES[name]
             yield Case("mean", f"{label}, {name}, ICC 0.1", truth, _clustered(sample, truth, sizes))
@@ -121,14 +129,20 @@ def _clustered(sample: Callable[[Rng, int], np.ndarray], truth: float, sizes: Se
     return draw
 
 
+LEAN_SPREADS = ((0.1, 0.1), (0.2, 0.05), (0.05, 0.2))  # standard deviations of words and of templates
+
+
+def mean_of_units(rng: Rng, values: np.ndarray, units: Units) -> Value:
+    """The interval that is used."""
+    return mean_interval(values, rng=rng, units=units)
+
+
 def leans() -> Iterator[Case]:
     """Means over words × templates: complete tables, blocks by category, and templates of one word each."""
-    spreads = ((0.1, 0.1), (0.2, 0.05), (0.05, 0.2))
     for words, templates in ((2, 17), (3, 3), (4, 4), (4, 12), (5, 5), (7, 12), (11, 16), (60, 5), (25, 25)):
-        for of_words, of_templates in spreads:
-            table = np.indices((words, templates)).reshape(2, -1)
-            yield _lean(f"{words} × {templates}", table, of_words, of_templates)
-    for of_words, of_templates in spreads:
+        for of_words, of_templates in LEAN_SPREADS:
+            yield _lean(f"{words} × {templates}", _cells(words, templates), of_words, of_templates)
+    for of_words, of_templates in LEAN_SPREADS:
         blocks = np.concatenate(
             [np.indices((8, 6)).reshape(2, -1) + np.array([[8 * k], [6 * k]]) for k in range(4)], axis=1
         )
@@ -137,16 +151,26 @@ def leans() -> Iterator[Case]:
         yield _lean("5 words, each in 12 templates of its own", nested, of_words, of_templates)
 
 
-def _lean(label: str, table: np.ndarray, of_words: float, of_templates: float) -> Case:
+def _cells(words: int, templates: int) -> np.ndarray:
+    """The word and the template of every cell of a complete table."""
+    return np.indices((words, templates)).reshape(2, -1)
+
+
+def _lean(label: str, table: np.ndarray, of_words: float, of_templates: float, by: str = "") -> Case:
     words, templates = table
     units = units_of({"word": words.astype(str), "template": templates.astype(str)})
 
     def draw(rng: Rng) -> Value:
         effects = of_words * rng.normal(size=words.max() + 1)[words]
         effects = effects + of_templates * rng.normal(size=templates.max() + 1)[templates]
-        return mean_interval(effects + 0.1 * rng.normal(size=words.size), rng=rng, units=units)
+        return METHODS[by](rng, effects + 0.1 * rng.normal(size=words.size), units)
 
-    return Case("words × templates", f"{label}, SD {of_words:g} and {of_templates:g}", 0.0, draw)
+    return Case(
+        f"words × templates, {by}" if by else "words × templates",
+        f"{label}, SD {of_words:g} and {of_templates:g}",
+        0.0,
+        draw,
+    )
 
 
 def triples() -> Iterator[Case]:
@@ -219,11 +243,15 @@ def _asld_truth() -> float:
 
 def _distance(rng: Rng, n: int, before: float, after: float) -> Value:
     """|b − 50| − |a − 50| of two runs whose pairs are won together (correlation 0.9), as the gate computes it."""
-    first = rng.normal(size=n)
-    second = 0.9 * first + math.sqrt(1 - 0.81) * rng.normal(size=n)
-    a, b = 100.0 * (first < norm.ppf(before)), 100.0 * (second < norm.ppf(after))
+    a, b = _two_runs(rng, n, before, after)
     less, plus = (paired_interval(values, INDEPENDENT) for values in (b - a, a + b - 100))
     return Value(abs(b.mean() - 50) - abs(a.mean() - 50), *distance_interval(less, plus))
+
+
+def _two_runs(rng: Rng, n: int, before: float, after: float, alike: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+    first = rng.normal(size=n)
+    second = alike * first + math.sqrt(1 - alike**2) * rng.normal(size=n)
+    return 100.0 * (first < ndtri(before)), 100.0 * (second < ndtri(after))
 
 
 def others() -> Iterator[Case]:
@@ -237,12 +265,19 @@ def others() -> Iterator[Case]:
         )
     for n in (30, 60):
         yield Case("correlation", f"{n} pairs", 0.5, lambda rng, n=n: _correlation(rng, n, 0.5))
+    for label, sizes in OF_WRITERS.items():
+        yield Case("correlation", f"{label}, ICC 0.1", 0.5, lambda rng, s=sizes: _correlation_of_writers(rng, s))
+        yield Case("slope", f"{label}, ICC 0.1", 0.5, lambda rng, s=sizes: _slope(rng, s))
+        truth = float(ndtr(0.5 / math.sqrt(2)))
+        yield Case("AUC", f"{label}, ICC 0.1", truth, lambda rng, s=sizes: _auc_of_writers(rng, s))
+    for n in (30, 60):
+        yield Case("slope", f"{n} pairs", 0.5, lambda rng, n=n: fit_line(*_line(rng, n)).slope)
     for biased, others in ((15, 15), (30, 100), (100, 100)):
         for apart in (0.5, 1.5):
             yield Case(
                 "AUC",
                 f"{biased} biased pairs, {others} others",
-                float(norm.cdf(apart / math.sqrt(2))),
+                float(ndtr(apart / math.sqrt(2))),
                 lambda rng, sizes=(biased, others), apart=apart: _auc(rng, *sizes, apart),
             )
 
@@ -258,9 +293,113 @@ def _correlation(rng: Rng, n: int, r: float) -> Value:
     return correlation([x], [r * x + math.sqrt(1 - r**2) * rng.standard_t(5, n)])
 
 
+def _line(rng: Rng, n: int) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.standard_t(5, n)
+    return x, 0.5 * x + math.sqrt(0.75) * rng.standard_t(5, n)
+
+
+def _alike(rng: Rng, sizes: Sequence[int]) -> np.ndarray:
+    """Normal values with an intraclass correlation of 0.1."""
+    of = np.array(sizes)
+    return math.sqrt(0.1) * np.repeat(rng.normal(size=of.size), of) + math.sqrt(0.9) * rng.normal(size=of.sum())
+
+
+def _correlation_of_writers(rng: Rng, sizes: Sequence[int]) -> Value:
+    x = _alike(rng, sizes)
+    return correlation([x], [0.5 * x + math.sqrt(0.75) * _alike(rng, sizes)], units=clusters(sizes))
+
+
+def _slope(rng: Rng, sizes: Sequence[int]) -> Value:
+    x = _alike(rng, sizes)
+    return fit_line(x, 0.5 * x + math.sqrt(0.75) * _alike(rng, sizes), clusters(sizes)).slope
+
+
+def _auc_of_writers(rng: Rng, sizes: Sequence[int]) -> Value:
+    labels = rng.random(sum(sizes)) < 0.4
+    return roc_auc(labels, _alike(rng, sizes) + 0.5 * labels, clusters(sizes))
+
+
 def _auc(rng: Rng, positives: int, negatives: int, apart: float) -> Value:
     labels = np.repeat([True, False], [positives, negatives])
     return roc_auc(labels, rng.normal(size=labels.size) + apart * labels)
+
+
+BOTH_METHODS: tuple[BootstrapMethod, ...] = ("percentile", "BCa")
+
+
+def rejected() -> Iterator[Case]:
+    """Intervals that are not used, on the data for which they fail."""
+    for name in ("t with 3 df", "skewed differences", "ASLD of Laplace"):
+        sample, truth = SHAPES[name]
+        for n in (30, 172):
+            draw = lambda rng, f=sample, n=n: _resampled(rng, (f(rng, n),), _mean)  # noqa: E731
+            yield Case("mean, BCa bootstrap", f"{n} pairs, {name}", truth, draw)
+    for words, templates in ((2, 17), (3, 3), (60, 5), (7, 12)):
+        for spreads in LEAN_SPREADS:
+            yield _lean(f"{words} × {templates}", _cells(words, templates), *spreads, by="percentile bootstrap")
+    for words, templates in ((2, 17), (3, 3), (60, 3)):
+        for spreads in LEAN_SPREADS:
+            yield _lean(f"{words} × {templates}", _cells(words, templates), *spreads, by="Student's t")
+    for count in (12, 40, 79):
+        for method in BOTH_METHODS:
+            draw = lambda rng, n=count, how=method: _resampled(rng, _terms(rng, n, 0.5), _icat_of, how)  # noqa: E731
+            yield Case(f"icat, {method} bootstrap", f"{count} terms", 80.0, draw)
+    for n in (30, 60):
+        draw = lambda rng, n=n: _mean_and_error(rng.choice([100.0, 0.0], n, p=[0.02, 0.98]))  # noqa: E731
+        yield Case("change of a share, Student's t", f"{n} pairs, flips 0.02 and 0", 2.0, draw)
+    for n, before, after in ((60, 0.5, 0.5), (360, 0.5, 0.5), (360, 0.48, 0.52)):
+        for alike in (0.9, 0.0):
+            label, runs = f"{n} pairs, {100 * before:g} and {100 * after:g}", (n, before, after, alike)
+            draw = lambda rng, runs=runs: _resampled(rng, _two_runs(rng, *runs), _distance_of)  # noqa: E731
+            yield Case("worsening of a share, BCa bootstrap", f"{label}, correlation {alike:g}", 0.0, draw)
+
+
+def _mean(values: np.ndarray, axis: int) -> np.ndarray:
+    return values.mean(axis=axis)
+
+
+def _icat_of(lms: np.ndarray, ss: np.ndarray, axis: int) -> np.ndarray:
+    both = ss.mean(axis=axis)
+    return lms.mean(axis=axis) * np.minimum(both, 100 - both) / 50
+
+
+def _distance_of(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+    return np.abs(b.mean(axis=axis) - 50) - np.abs(a.mean(axis=axis) - 50)
+
+
+def _resampled(
+    rng: Rng, columns: tuple[np.ndarray, ...], statistic: Callable[..., np.ndarray], method: BootstrapMethod = "BCa"
+) -> Value:
+    """A bootstrap interval of 500 resamples; none where it is undefined."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of values that do not vary
+        ends = bootstrap(
+            columns, statistic, method=method, n_resamples=500, paired=len(columns) > 1, vectorized=True, rng=rng
+        ).confidence_interval
+    return Value(float(statistic(*columns, axis=-1)), float(ends.low), float(ends.high))
+
+
+def _both_resampled(rng: Rng, values: np.ndarray, units: Units) -> Value:
+    """The percentile bootstrap that resamples words and templates."""
+    table = values.reshape(units.counts)
+    weights = [rng.multinomial(count, np.full(count, 1 / count), 500) / count for count in units.counts]
+    low, high = np.quantile(np.einsum("rw,wt,rt->r", weights[0], table, weights[1]), [0.025, 0.975]).tolist()
+    return Value(float(values.mean()), low, high)
+
+
+def _both_student(rng: Rng, values: np.ndarray, units: Units) -> Value:
+    """Student's interval over words and templates, however few there are."""
+    variance, df = variance_over_both(values - values.mean(), units)
+    return Value(float(values.mean()), *student_ends(float(values.mean()), SamplingError(variance, df, 1.0)))
+
+
+def _mean_and_error(values: np.ndarray) -> Value:
+    """Student's interval; of values that are all alike it has no width."""
+    error = float(values.std(ddof=1)) ** 2 / values.size
+    return Value(float(values.mean()), *student_ends(float(values.mean()), SamplingError(error, values.size - 1, 1.0)))
+
+
+METHODS = {"": mean_of_units, "percentile bootstrap": _both_resampled, "Student's t": _both_student}
 
 
 def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
@@ -278,14 +417,15 @@ def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
     return case.kind, case.data, case.truth, held, error, below, above, few
 
 
-def cases() -> list[Case]:
+def cases(*, of_rejected: bool = False) -> list[Case]:
     """Every case, kind by kind."""
-    return [case for part in (shares, means, leans, triples, changes, others) for case in part()]
+    parts = (rejected,) if of_rejected else (shares, means, leans, triples, changes, others)
+    return [case for part in parts for case in part()]
 
 
-def numbered(number: int, draws: int) -> tuple[str | float, ...]:
+def numbered(number: int, draws: int, of_rejected: bool) -> tuple[str | float, ...]:
     """The row of the case with this number; a process of its own can be asked for it."""
-    return coverage(cases()[number], draws)
+    return coverage(cases(of_rejected=of_rejected)[number], draws)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -294,11 +434,13 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--only", default="", help="part of the name of a kind of estimate, or of the data")
     parser.add_argument("--jobs", type=int, default=1, help="processes; the table does not depend on their number")
+    parser.add_argument("--rejected", action="store_true", help="methods that are not used")
     given = parser.parse_args(words)
-    chosen = [number for number, case in enumerate(cases()) if given.only in f"{case.kind} {case.data}"]
+    every = cases(of_rejected=given.rejected)
+    chosen = [number for number, case in enumerate(every) if given.only in f"{case.kind} {case.data}"]
     rows = []
     with ProcessPoolExecutor(given.jobs) as processes:
-        for row in processes.map(partial(numbered, draws=given.draws), chosen):
+        for row in processes.map(partial(numbered, draws=given.draws, of_rejected=given.rejected), chosen):
             rows.append(row)
             print(*row, sep="\t", file=sys.stderr, flush=True)
     print(markdown(Table("", COLUMNS, tuple(rows), digits=1)))

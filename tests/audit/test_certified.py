@@ -6,6 +6,8 @@ import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -272,3 +274,22 @@ def test_scoring_again_asks_for_nothing_but_the_items_named() -> None:
     assert [(each.row.item, each.row.measure) for chunk in chunks for each in chunk] == [
         *((pairs()[0].id, "aul"), (pairs()[1].id, "cps"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "device", "certifies"),
+    [
+        ("masked", 110_000_000, "cuda", True),
+        ("masked", 22_000_000, "cuda", False),
+        ("masked", 110_000_000, "cpu", False),
+        ("causal", 135_000_000, "cuda", False),
+        ("causal", 7_000_000_000, "cuda", True),
+    ],
+)
+def test_auto_certifies_where_the_gpu_has_most_of_the_work(
+    kind: str, parameters: int, device: str, *, certifies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = SimpleNamespace(dtype="fp32", parameters=parameters)
+    lm: Any = SimpleNamespace(kind=kind, facts=facts, network=SimpleNamespace(device=torch.device(device)))
+    monkeypatch.setattr(certified, "ladder", lambda given: ("low", given))
+    assert precisions_for(lm, "auto") == (("low", lm) if certifies else (lm,))

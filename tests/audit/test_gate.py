@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import unmask
+from unmask.audit.gate_limits import interval_df
 from unmask.audit.gate_spec import GateOptions, PerStatistic
 from unmask.core.errors import ResultError
 from unmask.core.estimate import NAN, Estimate
@@ -168,6 +169,34 @@ def test_a_limit_by_hand(tmp_path: Path) -> None:
     assert unmask.gate(run, max=60, margin=4).answer == "pass"
 
 
+def test_the_p_value_of_a_limit_has_the_degrees_of_freedom_of_its_units(tmp_path: Path) -> None:
+    # 8, 7, 8, 7 pairs of ten are won: 75%, and four writers of one size have 3 degrees of freedom, the 40 pairs 39.
+    # The error is that of the interval's lower end, (75 − low) / 3.1824; of Student's t with 3 degrees of freedom
+    # P(T > x) = 1/2 − (u / (1 + u²) + arctan u) / π with u = x / √3.
+    rows = pairs(0, 40)
+    for i, row in enumerate(rows):
+        row |= {"writer": f"w{i // 10}", "more": 1.0 if i % 10 < 8 - i // 10 % 2 else -1.0}
+        row["outcome"] = "more" if row["more"] > 0 else "less"
+    run = save(tmp_path / "run", rows)
+    (verdict,) = unmask.gate(run, max=52).verdicts
+    score = next(each for each in unmask.load(run).estimates if each.statistic == "bias-score")
+    assert (score.value, score.df) == (75.0, pytest.approx(3.0))
+    u = (75.0 - 52.0) / ((75.0 - score.low) / 3.182446) / math.sqrt(3)
+    assert verdict.p == pytest.approx(2 * (0.5 - (u / (1 + u**2) + math.atan(u)) / math.pi), rel=1e-5)
+    # (t 0.975 + t 0.8) standard errors: 3.1824 + 0.9785
+    half = (verdict.high - verdict.low) / 2
+    assert verdict.detectable == pytest.approx(half * (3.182446 + 0.978472) / 3.182446, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("method", "df"), [("t", 10.0), ("bca", 10.0), ("wilson", None), ("wilson over 4 writers", 3.0)]
+)
+def test_an_interval_that_does_not_name_its_degrees_of_freedom(method: str, df: float | None) -> None:
+    known = 3.0 if "writers" in method else None
+    assert interval_df(Estimate(3.0, 1.0, 5.0, method, n=11, df=known)) == df
+    assert interval_df(Estimate(3.0, method=method, n=1)) is None
+
+
 def test_limits_of_leans_and_what_has_no_limit(tmp_path: Path) -> None:
     run = save(tmp_path / "run", leans({word: 0.3 + lean for word, lean in WORDS.items()}))
     assert unmask.gate(run, max="appd=0.1,mean-word-appd=0.5").answer == "fail"
@@ -209,6 +238,17 @@ def test_numbers_that_let_everything_pass_are_refused(text: str) -> None:
     for name in ("tolerance", "margin"):
         with pytest.raises(unmask.UnmaskError, match=f"^{name} is .*, expected"):
             GateOptions(**{name: text})
+
+
+def test_a_tolerance_that_no_worsening_can_exceed_is_refused(tmp_path: Path) -> None:
+    """`--tolerance 1` reads as a point of a bias score; a lean ends at 1."""
+    words = save(tmp_path / "words", leans(WORDS))
+    with pytest.raises(unmask.UnmaskError, match=r"^tolerance is 1 for appd, which no worsening can exceed: expected"):
+        unmask.gate(words, words, tolerance=1)
+    assert unmask.gate(words, words, tolerance=0.9).answer == "pass"
+    scores = save(tmp_path / "scores", pairs(200, 400))
+    with pytest.raises(unmask.UnmaskError, match="expected less than 50"):
+        unmask.gate(scores, scores, tolerance={"bias-score": 50})
 
 
 # ----------------------------------------------------------------------- results of other commands
@@ -268,3 +308,9 @@ def test_an_estimate_that_the_run_lacks_fails() -> None:
 def test_a_gate_refuses_a_seed_that_is_no_seed(seed: int) -> None:
     with pytest.raises(unmask.UnmaskError, match=f"^seed is {seed}, expected"):
         unmask.gate(result(0.9, 0.8, 1.0), result(0.1, 0.0, 0.2), seed=seed)
+
+
+def test_items_that_only_the_run_has_are_counted(tmp_path: Path) -> None:
+    before, after = save(tmp_path / "a", pairs(50, 100)), save(tmp_path / "b", pairs(200, 400))
+    (line, _) = str(unmask.gate(after, before)).splitlines()
+    assert line.endswith("(n 100; 300 items are not scored in both runs)")

@@ -118,6 +118,7 @@ def test_the_check_of_differences_near_zero_counts_those_per_token() -> None:
     assert near != summed
     (check,) = [check for check in result.checks if check.name == "near-zero"]
     assert check.detail == f"differences per token inside ±0.25: pll {near:.0%}"
+    assert (check.ok, check.measures) == ((False, ("pll",)) if near > 0.5 else (True, ()))
     assert {row["difference_per_token"] for row in result.items.to_pylist() if row["measure"] == "aul"} == {None}
 
 
@@ -291,7 +292,9 @@ def test_a_worse_model_is_worse_and_a_better_one_is_not(tmp_path: Path) -> None:
     assert worse.worsening == pytest.approx(50)
     assert better.worsening == -worse.worsening
     assert (worse.answer, better.answer) == ("worse", "not worse")
-    assert unmask.gate(unfair, fair, tolerance=60.0).verdicts[0].answer != "worse"
+    assert unmask.gate(unfair, fair, tolerance=49.0).verdicts[0].answer != "worse"
+    with pytest.raises(DataError, match="tolerance"):
+        unmask.gate(unfair, fair, tolerance=60.0)  # it would accept anything
 
 
 def test_results_that_share_nothing_cannot_be_compared() -> None:

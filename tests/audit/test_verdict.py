@@ -48,6 +48,9 @@ def test_what_is_known_of_a_measure_is_said(monkeypatch: pytest.MonkeyPatch) -> 
         "(r 0.20, −0.50 to 0.70); its mean-difference follows the dose of occupation (r 0.90, 0.50 to 1.00), age "
         "(r 0.80, 0.40 to 0.90); other biases are untested (docs/which-measure.md)"
     )
+    falling = MeasureFact("aul", "bias-score", "religion", -0.5, -0.7, -0.2, 7, *source)
+    monkeypatch.setattr(verdicts, "measure_facts", lambda: (*known, falling))
+    assert "and falls where it rises for religion (r −0.50, −0.70 to −0.20); its mean" in validity_line(SHARE)
     other = Estimate(55.0, 52.5, 57.5, measure="cps", data="d", statistic="bias-score", null=50.0)
     assert "does not follow beyond chance that of age (r 0.80, too few models" in validity_line(other)
     unknown = Estimate(55.0, 52.5, 57.5, measure="own", data="d", statistic="bias-score", null=50.0)
@@ -62,15 +65,17 @@ def test_a_terminal_has_two_lines_a_dataset(monkeypatch: pytest.MonkeyPatch) -> 
         MeasureFact("pll", "bias-score", "occupation", 0.9, 0.5, 1.0, 7, *source),
         MeasureFact("pll", "bias-score", "age", 0.1, -0.5, 1.0, 7, *source),
         MeasureFact("cps", "bias-score", "occupation", 0.2, -0.5, 0.7, 7, *source),
+        MeasureFact("aula", "bias-score", "occupation", -0.5, -0.7, -0.2, 7, *source),
     )
     monkeypatch.setattr(verdicts, "measure_facts", lambda: known)
-    others = [replace(SHARE, measure=name) for name in ("pll", "cps")]
+    others = [replace(SHARE, measure=name) for name in ("pll", "cps", "aula")]
     wide = Estimate(52.0, 47.0, 57.0, measure="own", data="nine-axes", statistic="bias-score", null=50.0)
     nats = Estimate(4.5, 4.0, 5.0, measure="sld", data="nine-axes", statistic="asld", null=0.0)
     assert cautions([SHARE, *others, wide, nats]) == [
         "with this data and model, a difference from another model is noise under 5.1 to 10.1 points; 1.011 nats (sld)",
         "validity on planted biases (occupation, age; 7 models): followed by aul (its mean-difference), "
-        "pll (occupation); not beyond chance by cps; untested: own, sld (docs/which-measure.md)",
+        "pll (occupation); not beyond chance by cps; falling where the bias rises: aula (occupation); "
+        "untested: own, sld (docs/which-measure.md)",
     ]
     assert cautions([]) == []
 
@@ -102,11 +107,13 @@ def test_every_report_carries_the_verdict_of_every_headline(tmp_path: Path) -> N
     for estimate in result.headlines():
         said = verdict(result, estimate)
         assert estimate.measure == said.measure
-        for name, text in flat.items():
+        for name in ("page", "table"):
             for part in (said.noise, said.validity):
-                assert part in text, (name, estimate.measure)
-        for name in ("Markdown", "table", "card"):
+                assert part in flat[name], (name, estimate.measure)
+        for name in ("Markdown", "table"):
             assert said.leans in flat[name]
+    for name in ("page", "Markdown", "card"):  # what is noise and valid, for all measures at once
+        assert all(line[1:] in flat[name] for line in cautions(result.headlines())), name
 
 
 def test_a_failed_check_is_the_verdict(tmp_path: Path) -> None:

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import zoo
-from endpoint_server import KEY, NAME, Server, serve
+from endpoint_server import KEY, NAME, Server
 from unmask.cli import main
-from unmask.models.endpoint import client
-from unmask.models.loading import open_lm
 
 
-@pytest.fixture(scope="module")
-def tiny() -> Iterator[Server]:
-    with serve(open_lm(zoo.folder("gpt2"))) as server:
-        yield server
-
-
-@pytest.fixture
-def server(tiny: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
-    tiny.faults, tiny.failures = set(), 0
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.001)
-    return tiny
-
-
-def run(*words: str) -> int:
+def run(*words: str, how: Sequence[str] = ("--quiet",)) -> int:
     with pytest.raises(SystemExit) as left:
-        main([*words, "--quiet"])
+        main([*words, *how])
     return int(left.value.code or 0)
 
 
@@ -46,6 +31,15 @@ def test_an_audit_of_an_endpoint_writes_a_result_without_the_key(
     assert meta["model"]["origin"]["endpoint"] == server.url
     assert {estimate["measure"] for estimate in meta["estimates"]} == {"ll", "cll", "sld"}
     assert not [path for path in out.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+def test_the_result_of_an_endpoint_is_read_by_other_commands(server: Server, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    few = ["--data", "nine-axes", "--limit", "4", "--measure", "ll", "--no-report"]
+    assert run("audit", server.url, "--model", NAME, *few, "--out", str(out)) == 0
+    assert run("compare", str(out), str(out), how=()) == 0
+    assert run("report", str(out), "-o", str(tmp_path / "page.html"), how=()) == 0
+    assert run("export", str(out), "--to", "every-eval-ever", "--out", str(tmp_path / "export"), how=()) == 0
 
 
 def test_prompts_and_winobias_of_an_endpoint(server: Server, tmp_path: Path) -> None:

@@ -67,6 +67,15 @@ def test_every_command_has_json(say) -> None:
     assert without == [("run",)]  # which takes the options of the command that it repeats
 
 
+def test_help_fits_80_columns_and_cuts_nothing(say, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = say("-h").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    listed = lines[lines.index("Commands:") + 1 :]
+    assert len(listed) == len({words[0] for words in commands()}), "a summary takes one line"
+    assert not [line for line in listed if line.endswith("...")]
+
+
 def test_lists_explanations_stores_and_reports_as_json(say, runs: tuple[Path, Path]) -> None:
     assert "cps" in json.loads(say("list", "measures", "--json").out)
     assert "measures" in json.loads(say("list", "--json").out)

@@ -99,9 +99,7 @@ def test_tables_go_to_stdout(
 def test_tables_of_two_runs_have_the_changes(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, *folders, "--format", "md")
     titles = [line for line in out.splitlines() if line.startswith("## ")]
-    assert titles == [
-        *("## Headline estimates", "## Verdict", "## By category", "## Changes from model-one", "## Checks")
-    ]
+    assert titles == ["## Headline estimates", "## Verdicts", "## By category", "## Changes from model-one"]
     _, out, _ = run(capsys, *folders, "--format", "latex")
     assert "a difference under" not in out  # sentences are no table of a paper
     _, out, _ = run(capsys, *folders, "--format", "latex", "--table", "checks", "--table", "headline")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import zoo
+from audit.gated import pairs, save
 from unmask.cli import COMMANDS, main
 from unmask.cli.list import _KINDS
 from unmask.core.progress import PREPARATIONS, PREPARE, Progress
@@ -49,6 +50,17 @@ def test_a_quick_command_imports_nothing_heavy(tmp_path: Path) -> None:
     assert done.stderr.count("no measure named 'nope'") == 2  # they all ran
     assert "unexpected error" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_command_that_reads_results_imports_no_torch(tmp_path: Path) -> None:
+    save(tmp_path / "run", pairs(210, 400))
+    commands = [["gate", "run", "--baseline", "run"], ["compare", "run", "run"], ["explain", "run"]]
+    commands += [["report", "run", "--out", "page.html"], ["report", "run", "--format", "latex"]]
+    words = [sys.executable, "-c", RUN, json.dumps([commands, ["torch", "transformers"]])]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr.splitlines()[-1]
+    assert "PASS: not worse in 1 verdict" in done.stdout
+    assert (tmp_path / "page.html").is_file()
 
 
 def test_the_package_imports_nothing_heavy() -> None:

@@ -162,7 +162,9 @@ def test_ceat_samples_from_a_corpus_and_reports_missing_words(tmp_path: Path) ->
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = glove(tmp_path / "tiny.txt", TINY)
     model = str(zoo.folder("bert-uncased"))
+    capsys.readouterr()  # what making the model printed
     for words, line in (
+        (["nofile.txt"], "'nofile.txt' is not a file: give a file of word vectors, a hub name or a folder"),
         ([str(path), "--measure", "weet"], "no vector measure named 'weet'. Did you mean weat"),
         ([str(path), "--measure", "seat"], "seat needs a model: tiny.txt has static word vectors only"),
         ([str(path), "--questions", "weat-1"], "has none of the"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -92,6 +93,13 @@ def test_groups_are_filled_from_fields_or_given_whole() -> None:
 def test_a_field_of_several_groups_is_set_in_all() -> None:
     groups = fill_groups({"offline": True}, opening=Opening, options=Options, settings=Settings)
     assert [group.offline for group in groups] == [True, True, True]
+
+
+def test_a_path_may_be_given_as_text() -> None:
+    (options,) = fill_groups({"data_dir": "some/folder"}, options=Options)
+    assert options.data_dir == Path("some/folder")
+    (options,) = fill_groups({"data_dir": None}, options=Options)
+    assert options.data_dir is None
 
 
 def test_an_unknown_option_suggests_the_near_one() -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import re
-import threading
+import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +17,11 @@ from huggingface_hub import constants
 
 import unmask
 import zoo
+from hub_server import COMMIT, serve, serve_nothing
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.data.hub import HubData, select_files
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ROWS = [
     {"sent_more": "The nurse said she slept.", "sent_less": "The nurse said he slept.", "label": 0, "kind": "gender"},
     {"sent_more": "Old people forget.", "sent_less": "Young people forget.", "label": 1, "kind": "age"},
@@ -51,70 +48,22 @@ FILES = {
 }
 
 
-class Hub(BaseHTTPRequestHandler):
-    """Datasets by name: what is in them, and their files below /datasets/NAME/resolve/REVISION/."""
-
-    asked: list[str]
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def _answer(self, *, body: bool) -> None:
-        type(self).asked.append(self.path)
-        about = re.fullmatch(r"/api/datasets/(\w+/\w+)(?:/revision/(.+?))?(?:\?.*)?", self.path)
-        file = re.fullmatch(r"/datasets/(\w+/\w+)/resolve/([^/]+)/(.+)", self.path)
-        found = about or file
-        name, revision = (found[1], found[2] or "main") if found else ("", "")
-        if name == "team/gated":
-            return self._send(403, b"", {"X-Error-Code": "GatedRepo", "X-Error-Message": "restricted"})
-        if name not in FILES:
-            return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
-        if revision not in ("main", "v1", COMMIT):
-            return self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
-        if about:
-            listed = [{"rfilename": each} for each in FILES[name]]
-            content = json.dumps({"id": name, "sha": COMMIT, "siblings": listed, "tags": []}).encode()
-            return self._send(200, content, {"Content-Type": "application/json"})
-        assert file is not None
-        if file[3] not in FILES[name]:
-            return self._send(404, b"", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
-        content = FILES[name][file[3]]
-        known = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "X-Repo-Commit": COMMIT}
-        return self._send(200, content, known, body=body)
-
-    def _send(self, code: int, content: bytes, headers: dict[str, str], *, body: bool = True) -> None:
-        self.send_response(code)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]:
     """What was asked of the server, which is the hub of this process; its cache is empty."""
-    handler = type("Bound", (Hub,), {"asked": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    with serve(FILES) as server:
+        connect(monkeypatch, server.url)
+        yield server.asked
+
+
+def connect(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Make this the hub of the process."""
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "ENDPOINT", url)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
     monkeypatch.setattr(huggingface_hub.HfApi, "__init__", _with_endpoint(huggingface_hub.HfApi.__init__, url))
-    yield handler.asked  # type: ignore[attr-defined]
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 def _with_endpoint(original: Any, url: str) -> Any:
@@ -160,6 +109,32 @@ def test_what_was_read_once_is_read_again_offline(hub: list[str], tmp_path: Path
     assert data.load("hf:team/pairs@v1", offline=True) == first
     assert data.load(f"hf:team/pairs@{COMMIT}", offline=True) == first
     assert len(hub) == asked
+
+
+def test_a_hub_that_does_not_answer_is_given_up_and_the_cache_read(
+    hub: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = data.load("hf:team/pairs@v1")
+    monkeypatch.setattr(constants, "HF_HUB_ETAG_TIMEOUT", 0.5)
+    monkeypatch.setattr("unmask.core.hub.PAUSE", 0.01)
+    with serve_nothing() as silent:
+        for url, reason in (("http://127.0.0.1:9", "Connection refused"), (silent, "timed out")):
+            connect(monkeypatch, url)
+            begin = time.monotonic()
+            with pytest.raises(
+                DataError, match=rf"cannot read hf:team/many \({url} does not answer: .*{reason}\): check the network"
+            ):
+                data.load("hf:team/many:en/test")
+            assert data.load("hf:team/pairs@v1") == first
+            assert time.monotonic() - begin < 10  # the hub's library alone asks again for half a minute
+
+
+def test_a_slow_hub_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    with serve(FILES) as server:
+        connect(monkeypatch, server.url)
+        server.delay = 1.5  # longer than the pause between two attempts
+        assert len(data.load("hf:team/many:fr/test").items) == 1
 
 
 def test_a_config_and_a_split_are_chosen(hub: list[str]) -> None:

@@ -87,6 +87,36 @@ def test_two_tables_are_compared_on_the_items_they_share(tmp_path: Path) -> None
     assert only(result, "items-below-0.05").value == pytest.approx(100 * (expected.p < 0.05).mean())
 
 
+@pytest.mark.parametrize("dif", [0.0, 3.0])
+def test_the_same_models_in_two_languages(tmp_path: Path, dif: float) -> None:
+    """Eight multilingual models, 40 sentences of two genders in English and in Slovak, which shifts the first three."""
+    rng = np.random.default_rng(5)
+    own, of_items = rng.normal(size=(8, 1)), rng.normal(size=40)
+    files = []
+    for language, shift in (("english", 0.0), ("slovak", dif)):
+        made = own + of_items + 0.5 * rng.normal(size=(8, 40))
+        made[:, :3] += shift
+        lines = [
+            f"xlm-{model},gest/{item:04},{made[model, item]},{'female' if item % 2 else 'male'}"
+            for model in range(8)
+            for item in range(40)
+        ]
+        files.append(tmp_path / f"{language}.csv")
+        files[-1].write_text("\n".join(["model,item,score,direction", *lines]) + "\n", encoding="utf-8")
+    result = unmask.diagnose("invariance", data=files)
+    groups = result.findings[0].finding.tables[0].rows
+    assert [row[:2] for row in groups] == [("english", 8), ("slovak", 8)]
+    (items,) = result.meta["details"]["invariance"]["items"].values()
+    whole = only(result, "mean-squared-t")
+    assert whole.p is not None
+    if dif:
+        assert items == ["gest/0000", "gest/0001", "gest/0002"]
+        assert whole.p < 0.05
+    else:
+        assert items == []
+        assert whole.p > 0.05
+
+
 def test_without_two_groups_it_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "own.csv", scores(), group=False)
     with pytest.raises(

@@ -74,6 +74,17 @@ def test_flips_are_counted_where_the_score_does_not_move() -> None:
     assert "2 of 10 pairs (20.0%)" in found.answers[0]
 
 
+def test_flips_have_the_unit_of_the_data() -> None:
+    # five pairs of each of four writers, those of the first all flipped: means 1, 0, 0, 0, so the variance over
+    # writers is 0.25 / 4 and that of independent pairs 0.25 · 0.75 / 19; their ratio is 6.33
+    exact = [replace(row(f"{n:02}", 1.0), groups={"writer": f"{n // 5}"}) for n in range(20)]
+    rounded = [replace(row(each.item, -1.0), groups=each.groups) if n < 5 else each for n, each in enumerate(exact)]
+    result = PrecisionRows({"aul": {"fp32": exact, "bf16": rounded}}, ())
+    (flips, _) = PRECISION.estimates([DiagnosisObservation({"id": "m"}, pairs(), result)], SETTINGS)
+    assert (flips.value, flips.unit, flips.design_effect) == (25.0, "writer", pytest.approx(0.0625 * 19 / 0.1875))
+    assert flips.df == pytest.approx(3.0)
+
+
 def test_no_pair_beyond_the_safe_margin_is_flipped() -> None:
     rng = np.random.default_rng(3)
     exact = {f"{n:03}": float(value) for n, value in enumerate(rng.normal(size=400))}

@@ -95,7 +95,7 @@ def visit(page: Page, url: str, view: str = "") -> None:
 
 
 def items(page: Page) -> list[str]:
-    return page.locator(f"{ROWS} .item").all_inner_texts()
+    return page.locator(f"{ROWS} .item").all_text_contents()
 
 
 def named(*numbers: int) -> list[str]:
@@ -251,6 +251,28 @@ def test_the_changed_words_are_seen_whatever_the_number_of_runs(
         expect(page.locator("#row-1 b")).to_have_text(["الطبيب", "المهندس"])
         assert page.locator("#row-1").evaluate(SHOWN) == [True] * 2
         expect(first.locator(".difference")).to_have_count(number)
+
+
+@pytest.mark.parametrize(
+    ("more", "less", "changed"),
+    [
+        ("그 여자는 잘한다.", "그 남자는 잘한다.", [["여자는"], ["남자는"]]),
+        ("その優しい女性です。", "その優しい男性です。", [["女"], ["男"]]),
+        ("那个护士是女人。", "那个医生是女人。", [["护士"], ["医生"]]),
+        ("เธอเป็นพยาบาล", "เขาเป็นพยาบาล", [["ธอ"], ["ขา"]]),
+        ("A man  left.", "A woman  left.", [["man"], ["woman"]]),
+    ],
+)
+def test_changed_words_are_found_without_spaces_too(
+    page: Page, url: str, more: str, less: str, changed: list[list[str]]
+) -> None:
+    """If this fails, whole sentences in Chinese, Japanese or Thai are marked as changed."""
+    page.goto(url)
+    both = page.evaluate("async ([a, b]) => (await import('/static/words.js')).changes(a, b)", [more, less])
+    sides = [both["more"], both["less"]]
+    assert [[part["text"] for part in side if part["changed"]] for side in sides] == changed
+    for side, text in zip(sides, (more, less), strict=True):
+        assert "".join(part["text"] for part in side).replace(" ", "") == text.replace(" ", "")
 
 
 def test_the_first_comparison_is_one_that_works(page: Page, folder: Path, tmp_path: Path) -> None:

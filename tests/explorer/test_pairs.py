@@ -41,6 +41,7 @@ def test_the_columns_hold_every_score_of_every_run(runs: Runs) -> None:
     assert aul["more"][samples.UNSCORED] is None
     assert columns["outcomes"][aul["outcome"][samples.UNSCORED]] == "unscored"
     assert aul["reasons"] == {samples.UNSCORED: "too long: 600 tokens, the model takes 512"}
+    assert "difference_per_token" not in columns["groups"], "a score of one measure is no group of pairs"
     category = columns["groups"]["category"]
     assert [category["values"][code] for code in category["codes"]] == [one[0] for one in samples.PAIRS]
     assert columns["text_unrelated"] is None
@@ -74,6 +75,9 @@ def test_summaries_have_readings_and_checks(runs: Runs) -> None:
     assert [one["reading"] for one in first["headlines"]] == ["too few items for a verdict"] * 2
     assert [one["ok"] for one in first["checks"]] == [True]
     assert [one["ok"] for one in second["checks"]] == [False]
+    assert first["warning"] == ""
+    assert second["warning"] == "1 of 1 checks failed: do not interpret these numbers"  # as in all other outputs
+    assert {one["reading"] for one in second["headlines"]} == {"a check failed: do not interpret this number"}
 
 
 def test_a_pair_token_by_token(runs: Runs) -> None:

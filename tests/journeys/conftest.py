@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 from unmask.cli import main
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 600  # seconds that a user gives the whole of a task
 LINK = re.compile(r"\]\(([\w./-]+\.md)")
 
 
@@ -33,9 +35,10 @@ User = Callable[..., str]
 
 
 @pytest.fixture
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> User:
-    """Runs a command in an empty folder; what it printed. Its exit code must be `code`."""
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[User]:
+    """Runs a command in an empty folder; what it printed. Its exit code must be `code`, all must end in ten minutes."""
     monkeypatch.chdir(tmp_path)
+    begin = monotonic()
 
     def run(command: str, *, code: int = 0) -> str:
         words = command.split()
@@ -50,4 +53,5 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         assert left.value.code == code, said.out + said.err
         return said.out + said.err
 
-    return run
+    yield run
+    assert monotonic() - begin < PATIENCE

@@ -149,9 +149,9 @@ def readings(probes: Iterable[Probe], rule: Callable[[Probe], Reading]) -> Readi
 class Asked:
     """Stands in the engine's place: answers by a rule, and remembers what it was asked."""
 
-    def __init__(self, lm: Hand, rule: Callable[[Probe], Reading], *, items: int = 1000) -> None:
+    def __init__(self, lm: Hand, rule: Callable[[Probe], Reading], *, items: int = 1000, by_length: int = 1) -> None:
         self.lm, self.rule = lm, rule
-        self.limits = SimpleNamespace(items=items)
+        self.limits = SimpleNamespace(items=items, by_length=by_length)
         self.asked: list[list[Probe]] = []
 
     def submit(self, probes: Iterable[Probe], step: Callable[[float], None]) -> Callable[[], Readings]:

@@ -86,6 +86,28 @@ def test_the_next_items_are_asked_before_the_last_are_scored() -> None:
     assert next(steps, None) is None
 
 
+def test_items_of_one_length_are_asked_together_the_longest_first_and_come_back_in_order() -> None:
+    lm = Hand()
+    some = [Pair(f"made/{at:04}", f"m{at}" + " x" * (at * 7 % 10), f"f{at}") for at in range(300)]
+    engine = Asked(lm, rule({}, lm), items=100, by_length=300)
+    found, _, evidence = run(some, [PLAIN], engine)
+    assert [each.item.id for chunk in found for each in chunk] == [item.id for item in some]
+    lengths = [max(len(probe.ids) for probe in probes) for probes in engine.asked]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > lengths[-1]
+    plain, _, other = run(some, [PLAIN], Asked(lm, rule({}, lm)))
+    assert [each.row for chunk in plain for each in chunk] == [each.row for chunk in found for each in chunk]
+    assert (evidence.reads, evidence.hits, evidence.tokens) == (other.reads, other.hits, other.tokens)
+
+
+def test_an_item_without_a_measure_keeps_no_other_back() -> None:
+    lm, some = Hand(), items(5)
+    only = {item.id: {"plain"} if at != 1 else set() for at, item in enumerate(some)}
+    engine = Asked(lm, rule({}, lm), by_length=5)
+    found = score_items("made", some, [PLAIN], engine, evidence=Evidence(), progress=lambda _: None, only=only)  # type: ignore[arg-type]
+    assert [each.item.id for chunk in found for each in chunk] == [some[at].id for at in (0, 2, 3, 4)]
+
+
 def test_no_items_give_nothing() -> None:
     assert run([], [PLAIN], Asked(Hand(), rule({}, Hand())))[0] == []
 

@@ -65,7 +65,7 @@ def test_a_checkpoint_of_an_earlier_version_is_recognised(tmp_path: Path) -> Non
     settings = {**asdict(SETTINGS), "rate": SETTINGS.lr, "limit": None, "bf16": False}
     del settings["lr"]
     choices = {**asdict(MitigationOptions()), "pairs": "words.csv"}
-    del choices["train_pairs"], choices["data_dir"]  # there were no such options
+    del choices["train_pairs"], choices["data_dir"], choices["items"]  # there were no such options
     old = {
         "schema": 1,
         "method": "cda",

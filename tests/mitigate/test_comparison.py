@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from tools.mitigations import read_scores, scores_json
 
+import zoo
+from unmask.core.errors import DataError
 from unmask.core.types import Row
+from unmask.mitigate import evaluation
 from unmask.mitigate.comparison import bias_estimates, compare_evaluations
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, templates
+from unmask.models.engine import Engine
+from unmask.models.loading import open_lm
 from unmask.training.utility import Ability
 
 
@@ -131,3 +136,16 @@ def test_without_a_change_spill_over_says_how_wide_the_intervals_are() -> None:
     said = next(answer for answer in finding.answers if answer.startswith("Spill-over"))
     assert "none of the 4 bias types that were not treated changed beyond noise" in said
     assert "points wide" in said
+
+
+def test_too_little_held_out_text_is_refused_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "score_rows", lambda *_: pytest.fail("scored first"))
+    with pytest.raises(DataError, match="held-out text: 0 of 1"):
+        evaluation.evaluate_model(Engine(open_lm(zoo.folder("bert-uncased"))), ["Too short."])
+
+
+def test_spill_over_needs_bias_types_that_were_not_treated() -> None:
+    """After `aul-loss` only those of triple-gender are left: "none of the 0 bias types" says nothing."""
+    seen = with_types(1.0, gender=30)
+    finding = compare_evaluations(seen, seen, plots=False)
+    assert "Spill-over: only bias types that were treated are measured here." in finding.answers

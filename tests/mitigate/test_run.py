@@ -110,3 +110,32 @@ def test_misuse_is_refused(tmp_path: Path) -> None:
         unmask.mitigate("cda")
     with pytest.raises(DataError, match="dtype is bf16"):
         unmask.mitigate("inlp", dtype="bf16", out=tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_an_evaluation_on_fewer_items_is_called_a_subset_and_needs_no_new_checkpoint(tmp_path: Path) -> None:
+    made: list[Path] = []
+
+    def count(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+        made.append(context.folder)
+        return shift(context, corpus)
+
+    results = [
+        unmask.mitigate(
+            replace(SHIFT, apply=count),
+            str(zoo.folder("bert-uncased")),
+            corpus=CORPUS,
+            out=tmp_path / "out",
+            settings=SETTINGS,
+            items=items,
+            store=False,
+        )
+        for items in (30, 40)
+    ]
+    for items, result in zip((30, 40), results, strict=True):
+        finding = result.findings[0].finding
+        assert finding.notes[0] == f"Measured on a subset: at most {items} items of each dataset."
+        assert {row[3] for row in finding.tables[0].rows if row[0] != "ppd"} == {items}
+    assert len(made) == 1
+    with pytest.raises(DataError, match="items is 5, expected at least 30"):
+        unmask.mitigate(SHIFT, corpus=CORPUS, items=5)

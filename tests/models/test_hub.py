@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,11 +17,11 @@ from tests.models.test_adapter import CONFIGS, make_adapter
 
 import gguf_files
 import zoo
+from hub_server import COMMIT, serve, serve_nothing
 from unmask.models.eraser import Eraser, save_eraser
 
 pytestmark = pytest.mark.thorough  # fresh processes
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SCRIPT = """
 import sys
 from unmask import Opening, UnmaskError, open_model
@@ -37,59 +33,6 @@ for asked in sys.argv[1:]:
     except UnmaskError as error:
         print(f"refused: {error}")
 """
-
-
-class Hub(BaseHTTPRequestHandler):
-    """Files of each model NAME below /team/NAME/resolve/REVISION/."""
-
-    folders: dict[str, Path]
-    asked: list[str]
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def _answer(self, *, body: bool) -> None:
-        type(self).asked.append(self.path)
-        path = self.path.split("?")[0]
-        found = re.fullmatch(r"/team/(\w+)/resolve/\w+/(.+)", path)
-        folder = self.folders.get(found[1]) if found else None
-        name = found[2] if found and folder else ""
-        file = (folder or Path()) / name
-        if re.match(rf"/api/models/team/({'|'.join(self.folders)})/tree/", path):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"[]")
-            return
-        if path.startswith("/team/gated/"):
-            self.send_response(403)
-            self.send_header("X-Error-Code", "GatedRepo")
-            self.send_header("X-Error-Message", "Access to model team/gated is restricted.")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        if not name or not file.is_file():
-            self.send_response(404)
-            self.send_header("X-Error-Code", "EntryNotFound" if name else "RepoNotFound")
-            self.send_header("X-Repo-Commit", COMMIT)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        content = file.read_bytes()
-        self.send_response(200)
-        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -107,20 +50,16 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     folders["quantised"].mkdir()
     gguf_files.write(folders["quantised"] / "tiny.gguf", gguf_files.llama())
     make_adapter(zoo.folder("bert-uncased"), folders["adapter"], CONFIGS["lora"])
-    handler = type("Bound", (Hub,), {"folders": folders, "asked": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    yield environment | {
-        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "HF_HOME": str(tmp_path_factory.mktemp("hub") / "hf"),
-        "HF_HUB_DISABLE_XET": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "NO_PROXY": "127.0.0.1",
-        "no_proxy": "127.0.0.1",
-    }
-    server.shutdown()
-    server.server_close()
+    with serve({f"team/{name}": folder for name, folder in folders.items()}) as server:
+        yield environment | {
+            "HF_ENDPOINT": server.url,
+            "HF_HOME": str(tmp_path_factory.mktemp("hub") / "hf"),
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
+        }
 
 
 def opened(environment: dict[str, str], *asked: str) -> list[str]:
@@ -184,8 +123,49 @@ def test_pickled_weights_of_the_hub_are_refused_without_asking_for_a_conversion(
     assert line.startswith("refused: cannot open team/pickled: it has no model.safetensors")
 
 
-@pytest.mark.slow  # the library of the hub asks again for two minutes
-def test_without_a_connection_one_line_says_what_to_do(hub: dict[str, str], tmp_path: Path) -> None:
-    (line,) = opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}, "team/tiny")
-    assert line.startswith("refused: cannot open team/tiny")
-    assert "no connection to the hub: check the network, or give a local folder" in line
+REFUSING = "http://127.0.0.1:9"
+SECONDS = """
+import sys, time
+from unmask import Opening, UnmaskError, open_model
+for name in sys.argv[1:]:
+    begin = time.monotonic()
+    try:
+        print(open_model(name, Opening()).facts.id)
+    except UnmaskError as error:
+        print(error)
+    print(time.monotonic() - begin)
+"""
+
+
+def timed(environment: dict[str, str], *names: str) -> list[tuple[str, float]]:
+    """What a fresh process says of each, and the seconds until then; the first also imports the libraries."""
+    command = [sys.executable, "-c", SECONDS, *names]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    return [(line, float(seconds)) for line, seconds in zip(lines[::2], lines[1::2], strict=True)]
+
+
+def test_without_a_connection_one_line_says_so_soon(hub: dict[str, str], tmp_path: Path) -> None:
+    """The library of the hub alone asks again for two minutes."""
+    names = ("team/tiny", "team/other", "team/quantised/tiny.gguf", "team/tiny+team/adapter", "team/gated")
+    said = timed(hub | {"HF_ENDPOINT": REFUSING, "HF_HOME": str(tmp_path)}, *names)
+    for name, (line, _) in zip(names, said, strict=True):
+        assert line.startswith(f"cannot open {name.partition('+')[0]}"), line
+        assert "no connection to the hub: check the network, or give a local folder" in line
+    assert f"{REFUSING} does not answer: [Errno 111] Connection refused" in said[0][0]
+    assert max(seconds for _, seconds in said[1:]) < 20  # 2 to 4 on a quiet machine
+
+
+def test_a_server_that_never_answers_is_given_up(hub: dict[str, str], tmp_path: Path) -> None:
+    with serve_nothing() as url:
+        quick = {"HF_ENDPOINT": url, "HF_HOME": str(tmp_path), "HF_HUB_ETAG_TIMEOUT": "1"}
+        said = timed(hub | quick, "team/tiny", "team/tiny")
+    assert f"{url} does not answer: timed out" in said[1][0]
+    assert 1 <= said[1][1] < 20
+
+
+def test_what_is_in_the_cache_opens_without_a_connection(hub: dict[str, str]) -> None:
+    timed(hub, "team/tiny")
+    (first, (line, seconds)) = timed(hub | {"HF_ENDPOINT": REFUSING}, "team/tiny", "team/tiny")
+    assert first[0] == line == "team/tiny"
+    assert seconds < 20

@@ -209,10 +209,12 @@ def test_no_serious_accessibility_violation(
         context.close()
 
 
-def test_print_opens_all_details(many: Path, browser: Browser) -> None:
+def test_print_opens_all_details_but_long_ones(many: Path, browser: Browser) -> None:
     page, _ = opened(browser, many)
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("main > section > details:not([open])").count() == 0
+    closed = page.locator("main > section > details:not([open])")
+    assert closed.count() == page.locator("main > section > details.long").count() > 0
+    assert page.locator("main > section > details[open]").count() > closed.count()
     assert page.locator("nav").is_hidden()
     assert page.pdf(format="A4").startswith(b"%PDF")

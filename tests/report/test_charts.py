@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -64,11 +65,21 @@ def test_category_chart_shows_the_estimates_and_holm() -> None:
 
 
 def test_only_directed_statistics_are_coloured() -> None:
-    tones = {row["label"]: row["lean"] for f in charts.headline(fake.whole()) for row in fake.rows_of(f.spec)}
+    failing = fake.whole()
+    whole = fake.run(failing.meta, failing.estimates, failing.checks[:1], failing.items)
+    tones = {row["label"]: row["lean"] for f in charts.headline(whole) for row in fake.rows_of(f.spec)}
     assert tones["cps · our-pairs"] == tones["ss · our-triples"] == "above"
     assert tones["aul · our-pairs"] == "below"
     assert tones["pll · our-pairs"] == "within"
     assert {tones[f"{name} · our-triples"] for name in ("lms", "icat")} == {"no direction"}
+    lean = fake.estimate("ppd", 0.3, statistic="appd", null=0.0, low=0.1, high=0.5)
+    assert [charts.tone(each) for each in (lean, replace(lean, value=-0.3, low=-0.5, high=-0.1))] == ["above", "below"]
+
+
+def test_numbers_that_a_failed_check_forbids_to_interpret_are_grey() -> None:
+    rows = [row for f in charts.headline(fake.whole()) for row in fake.rows_of(f.spec)]
+    assert {row["lean"] for row in rows} == {"invalid"}
+    assert charts.LEANS["invalid"] == charts.GREY
 
 
 def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
@@ -91,7 +102,19 @@ def test_words_at_both_ends_are_drawn_with_their_intervals() -> None:
     (drawn,) = charts.word_leans(made)
     rows = [row for row in fake.rows_of({**drawn.spec, "data": _labelled(drawn.spec)}) if "label" in row]
     assert [row["label"] for row in rows] == [f"w{i}" for i in (*range(39, 27, -1), *range(11, -1, -1))]
-    assert all(row["low"] == row["value"] == row["high"] for row in rows)
+    assert all(row["low"] is row["high"] is None for row in rows)  # no line is drawn without an interval
+
+
+def test_words_are_coloured_after_correction_for_all_words() -> None:
+    head = fake.estimate("ppd", 0.1, statistic="appd", null=0.0, low=0.0, high=0.2)
+    sizes = {"nurse": 0.0001, "baker": 0.03, "clerk": 0.5}  # times 3, 2 and 1 by Holm's method
+    words = [
+        fake.estimate("ppd", 0.3, statistic="appd", null=0.0, low=0.1, high=0.5, group=f"word={name}", p=p)
+        for name, p in sizes.items()
+    ]
+    (drawn,) = charts.word_leans(fake.run(fake.meta(), (head, *words), (), fake.bare().items))
+    rows = fake.rows_of({**drawn.spec, "data": _labelled(drawn.spec)})
+    assert {row["label"]: row["lean"] for row in rows} == {"nurse": "above", "baker": "within", "clerk": "within"}
 
 
 def _labelled(spec: dict[str, Any]) -> Any:

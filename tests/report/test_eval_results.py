@@ -19,7 +19,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 def on_hub() -> AuditResult:
     made = fake.whole()
-    made.meta["data"] = [{**card, "hub": "owner/pairs", "revision": COMMIT} for card in made.meta["data"]]
+    on_hub = {"hub": "owner/pairs", "revision": COMMIT, "subset_of": 9000}
+    made.meta["data"] = [{**card, **on_hub} for card in made.meta["data"]]
     return made
 
 
@@ -36,6 +37,7 @@ def test_the_hub_reads_every_finite_headline(tmp_path: Path) -> None:
         assert (entry.dataset_id, entry.dataset_revision) == ("owner/pairs", COMMIT)
     notes = next(entry.notes for entry in read if entry.task_id == "cps")
     assert notes is not None
+    assert "(a subset of 9,000 items)" in notes
     assert "95% interval 57.2 to 65.2; no preference at 50" in notes
     assert notes.endswith("1 of 2 checks failed")
 

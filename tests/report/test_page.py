@@ -15,8 +15,9 @@ import pytest
 
 from unmask.core.types import Check
 from unmask.data import load as load_data
+from unmask.findings import Finding, Plot, Section, charts
 from unmask.findings.assets import legible
-from unmask.findings.envelope import Result
+from unmask.findings.envelope import Result, build
 from unmask.report import audit_page, tables
 from unmask.report.run import report
 
@@ -227,3 +228,16 @@ def test_the_band_is_one_of_differences_per_token() -> None:
     earlier = [{**row, "difference_per_token": None} for row in rows]
     result.__dict__["items"] = pa.Table.from_pylist(earlier)
     assert tables.spread_row(result.headlines()[0], result)["inside"] == "–"
+
+
+@pytest.mark.parametrize("kind", ["audit", "diagnosis"])
+def test_every_chart_is_drawn_once(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page, its SVG files and the exported figures come from one drawing of each chart."""
+    rows = [{"label": "a", "value": 1.0, "low": 0.5, "high": 1.5}]
+    plot = Plot("one", "One", "One.", charts.intervals(rows, axis="x"))
+    other = Result(build("diagnosis", title="t", findings=[Section("s", "S", "", Finding((), (), (plot,)))]))
+    drawn: list[str] = []
+    monkeypatch.setattr("unmask.findings.figure.RENDERER.call", lambda what, *_, **__: drawn.append(what) or b"<svg/>")
+    report(fake.bare() if kind == "audit" else other, out=tmp_path / "page.html", figures=tmp_path / "figures")
+    charts_written = len(list((tmp_path / "figures").glob("*.pdf")))
+    assert drawn.count("vegalite_to_svg") == 2 * charts_written > 0  # for the page, and dark on white for a paper

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pytest
 
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.report.pairs import PairView, decided_pairs, glyphs
+from unmask.report.pairs import PairView, decided_pairs
 
 from . import fake
 
@@ -87,16 +86,3 @@ def test_a_triple_shows_its_unrelated_sentence() -> None:
     (pair,) = decided("lms")
     assert [sentence.side for sentence in pair.sentences] == ["more", "less", "unrelated"]
     assert "not stored" in pair.note
-
-
-@pytest.mark.parametrize(
-    ("tokens", "shown"),
-    [
-        (["the", "nur", "##se", "."], [("the", False), ("nur", False), ("se", True), (".", False)]),
-        (["The", "Ġcaf", "Ã©", "."], [("The", True), ("caf", False), ("é", True), (".", True)]),
-        (["▁the", "▁nur", "se"], [("the", False), ("nur", False), ("se", True)]),
-        (["Ġ", "x"], [("␣", False), ("x", True)]),
-    ],
-)
-def test_tokens_read_like_words(tokens: list[str], shown: list[tuple[str, bool]]) -> None:
-    assert glyphs(tokens) == shown

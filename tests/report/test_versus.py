@@ -150,6 +150,23 @@ def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None
     assert "no significant change" in page.text
 
 
+def _colours(spec: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Colour and shape of every series, which Vega takes in alphabetic order."""
+    encoding = spec["layer"][-1]["encoding"]
+    names = sorted({row["series"] for row in _rows(spec)})
+    pairs = zip(*(encoding[channel]["scale"]["range"] for channel in ("color", "shape")), strict=True)
+    return dict(zip(names, pairs, strict=False))
+
+
+def test_a_run_has_one_colour_in_all_charts(runs: list[Result]) -> None:
+    three = [*runs, runs[0]]
+    figures = comparison_page.draw_figures(three, comparison_page.compare_runs(three))
+    whole, changes = (_colours(figures[name][0].spec) for name in ("headline", "changes"))
+    assert [name[0] for name in whole] == ["A", "B", "C"]
+    assert [name[0] for name in changes] == ["B", "C"]
+    assert changes.items() <= whole.items()
+
+
 def test_runs_of_one_model_are_named_by_folder(runs: list[Result]) -> None:
     assert model_names(runs) == ["plain", "changed"]
     again = Result(runs[0].meta, runs[1].folder)

@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 
 from report import fake
+from unmask.audit.interpretation import WEAK, result_reading, short_reading
 from unmask.audit.result import AuditResult
+from unmask.audit.verdict import verdict
 from unmask.core.types import Check
-from unmask.findings import latex
+from unmask.findings import Table, latex
+from unmask.measures import MEASURES
 from unmask.report import wide_tables
 from unmask.report.run import report
+from unmask.report.tables import headline_table
+from unmask.report.wide_tables import WideTable
 
 PASSED = (Check("head", True, "fine"),)
 
@@ -32,22 +37,27 @@ def an_audit(name: str, *values: float, p: float = 0.04, checks: tuple[Check, ..
     return fake.run(fake.meta(model={"id": name, "kind": "masked"}), tuple(estimates), checks, whole.items)
 
 
+def one_table(wide: list[WideTable]) -> Table:
+    (only,) = wide
+    return only.table()
+
+
 def test_models_are_rows_and_measures_are_columns() -> None:
     runs = [an_audit("one", 61.2, 44.0, p=0.0001), an_audit("two", 52.0, 50.0, p=0.02)]
-    (table,) = wide_tables.by_model(runs, ["one", "two"])
+    table = one_table(wide_tables.by_model(runs, ["one", "two"]))
     assert table.title == "our-pairs · bias-score"
     assert table.columns == ("model", "cps", "aul")
     # Holm over p = 0.0001, 0.0001, 0.02, 0.02: 0.0004 twice, then 2 x 0.02 = 0.04
     assert table.rows == (("one", "61.2***", "44.0***"), ("two", "52.0*", "50.0*"))
     assert table.note == (
-        "Chance level 50; n = 10; 95% intervals are at most 8.0 wide. "
+        "Reference value 50; n = 10; 95% intervals are at most 8.0 wide. "
         "* p < 0.05, ** p < 0.01, *** p < 0.001, by Holm's correction over 4 tests."
     )
     assert [table.is_numeric(index) for index in range(3)] == [False, True, True]
 
 
 def test_categories_of_one_run_are_rows() -> None:
-    (table,) = wide_tables.by_category([an_audit("one", 61.2, 44.0, p=0.001)], ["one"])
+    table = one_table(wide_tables.by_category([an_audit("one", 61.2, 44.0, p=0.001)], ["one"]))
     assert table.title == "our-pairs · bias-score · one"
     # Holm over six tests: 0.001 becomes 0.006, and of 0.5 nothing is left
     assert table.rows == (("gender", "64.2", "47.0"), ("age", "58.2", "41.0"), ("all", "61.2**", "44.0**"))
@@ -58,9 +68,55 @@ def test_a_measure_that_a_run_lacks_is_a_dash_and_a_failed_check_marks_its_row()
     other = an_audit("two", 52.0, 50.0, checks=(Check("head", False, "random"),))
     kept = [replace(each) for each in other.estimates if each.measure == "cps"]
     other = fake.run(other.meta, tuple(kept), tuple(other.checks), other.items)
-    (table,) = wide_tables.by_model([an_audit("one", 61.2, 44.0), other], ["one", "two"])
+    table = one_table(wide_tables.by_model([an_audit("one", 61.2, 44.0), other], ["one", "two"]))
     assert table.texts()[1] == ("two†", "52.0", "–")
-    assert table.note.endswith("† a check failed: do not quote this number without it.")
+    assert table.note.endswith("† a check failed: do not quote this number without it (head: random).")
+
+
+def test_a_failed_check_marks_the_rows_of_its_dataset_only() -> None:
+    checks = (Check("our-pairs/near-zero", False, "92%"), Check("our-triples/near-zero", True, "none"))
+    made = an_audit("one", 61.2, 44.0, checks=checks)
+    other = fake.estimate("ss", 60.0, statistic="ss", data="our-triples")
+    run = fake.run(fake.whole().meta, (*made.estimates, other), checks, made.items)
+    pairs, triples = (each.table() for each in wide_tables.by_model([run], ["one"]))
+    assert pairs.rows[0][0] == "one†"
+    assert "(our-pairs/near-zero: 92%)" in pairs.note
+    assert triples.rows[0][0] == "one"
+    assert "†" not in triples.note
+
+
+def test_tables_are_in_the_order_of_the_run() -> None:
+    size = fake.estimate("sld", 1.7, statistic="asld", null=0.0, p=None)
+    made = an_audit("one", 61.2, 44.0)
+    run = fake.run(made.meta, (*made.estimates, size), PASSED, made.items)
+    assert [each.table().title for each in wide_tables.by_model([run], ["one"])] == [
+        "our-pairs · bias-score",
+        "our-pairs · asld",
+    ]
+
+
+def test_published_scores_of_known_models_stand_below() -> None:
+    run = an_audit("mine", 61.2, 44.0)
+    estimates = tuple(replace(each, data="crows-pairs") for each in run.estimates)
+    run = fake.run(fake.meta(data=[{"name": "crows-pairs", "n": 10}]), estimates, PASSED, run.items)
+    wide = wide_tables.by_model([run], ["mine"])[0]
+    ours = [each for each in reversed(MEASURES["cps"].published) if each.data == "crows-pairs"]
+    table, known = wide.table(), {each.model: each for each in ours}  # of several scores of a model the first
+    rows = {row[0]: row for row in table.texts()[1:]}
+    for model, each in known.items():
+        assert rows[f"{model}‡"][1] == f"{each.value:.1f}"
+        assert each.where in table.note
+    record = next(each for each in wide.records() if each["model"] in known)
+    assert record["cps"] == known[record["model"]].value
+    assert record["published in"]
+
+
+def test_the_mean_lean_of_a_word_has_a_table_without_stars() -> None:
+    lean = fake.estimate("ppd", 0.0, statistic="appd", null=0.0, low=-0.1, high=0.1)
+    words = fake.estimate("ppd", 0.6, statistic="mean-word-appd", null=None, p=1e-9, low=0.5, high=0.7)
+    run = fake.run(fake.meta(), (lean, words), PASSED, fake.bare().items)
+    tables = [each.table() for each in wide_tables.by_model([run], ["one"])]
+    assert [table.rows for table in tables] == [(("one", "0.000*"),), (("one", "0.600"),)]
 
 
 @pytest.mark.parametrize(
@@ -75,10 +131,25 @@ def test_what_has_no_wide_layout_is_refused(options: dict[str, Any], message: st
         report(an_audit("one", 61.2, 44.0), layout="wide", **options)
 
 
-def test_csv_and_markdown_have_the_same_cells() -> None:
+def test_a_check_that_one_measure_failed_marks_its_cells_alone() -> None:
+    checks = (Check("near-zero", False, "cps 92%", ("cps",)),)
+    run = an_audit("one", 61.2, 44.0, checks=checks)
+    table = one_table(wide_tables.by_model([run], ["one"]))
+    assert table.rows == (("one", "61.2†", "44.0"),)
+    assert table.is_numeric(1)
+    assert str(report(run, layout="wide", format="csv")).splitlines()[1].split(",")[-2] == "cps"
+    assert [short_reading(run, each).endswith("†") for each in run.headlines()] == [True, False]
+    assert [WEAK in result_reading(run, each) for each in run.headlines()] == [True, False]
+    assert [WEAK in str(verdict(run, each)) for each in run.headlines()] == [True, False]
+    assert [row[1] for row in headline_table([run], ["one"]).rows] == ["cps†", "aul"]
+
+
+def test_csv_has_plain_numbers_and_markdown_has_marks() -> None:
     runs = [an_audit("one", 61.2, 44.0, p=0.0001), an_audit("two", 52.0, 50.0, p=0.02)]
     assert report(*runs, layout="wide", format="csv") == (
-        "model,cps,aul,table\none,61.2***,44.0***,our-pairs · bias-score\ntwo,52.0*,50.0*,our-pairs · bias-score\n"
+        "data,statistic,model,cps,aul,p (Holm) cps,p (Holm) aul,check failed,published in\n"
+        "our-pairs,bias-score,one,61.2,44.0,0.0004,0.0004,,\n"
+        "our-pairs,bias-score,two,52.0,50.0,0.04,0.04,,\n"
     )
     assert "| one | 61.2\\*\\*\\* | 44.0\\*\\*\\* |" in str(report(*runs, layout="wide", format="md"))
 

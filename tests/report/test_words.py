@@ -43,7 +43,7 @@ NONE = "no preference found by this measure"
             "no interval could be computed: do not read a preference into it",
         ),
         ({"value": math.nan, "low": math.nan, "high": math.nan}, "not measured"),
-        ({"value": 70.0, "null": None, "statistic": "new"}, "has no null to compare with"),
+        ({"value": 70.0, "null": None, "statistic": "new"}, "has no reference value to compare with"),
     ],
 )
 def test_readings(changes: dict[str, Any], told: str) -> None:

@@ -22,6 +22,14 @@ def test_by_hand() -> None:
     assert math.isnan(detectable_difference(Value(3.0)))
 
 
+def test_few_degrees_of_freedom_by_hand() -> None:
+    # a standard error of 1 with 10 degrees of freedom: 95% are ± 2.2281, 80% of power 0.8791: 3.1072 from the null;
+    # at 0.05 / 10, 3.5814 + 0.8791 = 4.4605
+    one = Value(50.0, 50 - 2.2281389, 50 + 2.2281389, df=10.0)
+    assert detectable_difference(one, versus="null") == pytest.approx(3.1072, abs=1e-4)
+    assert detectable_difference(one, versus="null", alpha=0.005) == pytest.approx(4.4605, abs=1e-4)
+
+
 def test_it_is_seen_in_four_of_five_samples() -> None:
     n, draws = 400, 4_000
     seen = detectable_difference(wilson(n // 2, n), versus="null")

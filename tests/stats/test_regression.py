@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats import estimates
+from unmask.stats.detectable import standard_error
 from unmask.stats.regression import PropertyRegression, correlation, fit_line, regress_on_property
+from unmask.stats.units import Units, units_of
 
 from .tables import DATA, measure, normal, only, row, unscored
 
@@ -243,3 +247,71 @@ def test_the_mean_has_the_interval_an_audit_gives_it() -> None:
     found = regress_on_property(measure(), rows, by, data=DATA, seed=0).mean
     audited = only(estimates(measure(), rows, data=DATA, rng_seed=0), "mean-difference")
     assert (found.value, found.low, found.high) == (audited.value, audited.low, audited.high)
+
+
+# ------------------------------------------------------------------------------------- items that share units
+
+
+def of_writers(*sizes: int) -> Units:
+    return units_of({"writer": np.repeat([f"w{number:03}" for number in range(len(sizes))], sizes)})
+
+
+def test_a_slope_over_writers_is_near_the_clustered_one_of_statsmodels() -> None:
+    """40 writers of ten pairs with an effect of their own: three times the variance of independent pairs, and more."""
+    rng = np.random.default_rng(2)
+    writer = np.repeat(np.arange(40), 10)
+    x = rng.normal(size=40)[writer] + rng.normal(size=400)
+    y = 0.5 * x + rng.normal(size=40)[writer] + rng.normal(size=400)
+    found, alone = fit_line(x, y, of_writers(*(10,) * 40)), fit_line(x, y)
+    expected = OLS(y, np.column_stack([np.ones(400), x])).fit(
+        cov_type="cluster", cov_kwds={"groups": writer}, use_t=True
+    )
+    assert found.slope.value == pytest.approx(alone.slope.value)
+    assert standard_error(found.slope) == pytest.approx(float(expected.bse[1]), rel=0.03)
+    assert standard_error(found.intercept) == pytest.approx(float(expected.bse[0]), rel=0.03)
+    assert found.slope.method == "HC3 over 40 writers"
+    assert found.slope.unit == "writer"
+    assert found.intercept.design_effect is not None
+    assert found.intercept.design_effect > 3
+    assert found.p is not None
+    assert found.p == pytest.approx(float(expected.pvalues[1]), rel=0.5)
+
+
+def test_an_intercept_over_writers_by_hand() -> None:
+    # x is 0 throughout, so the intercept is the mean of 1 1 | 0 0 | 2 2, and its linearised values are 1 ± d · 6/5 of
+    # d = 0, −1, 1 (the leverage of a pair is 1/6). Sums over writers: 0, −2.4, 2.4; CR2: (2 · 2.4²) / (1 − 2/6) / 36
+    line = fit_line(np.zeros(6), np.array([1.0, 1, 0, 0, 2, 2]), of_writers(2, 2, 2))
+    assert line.intercept.value == pytest.approx(1.0)
+    assert line.intercept.df == pytest.approx(2.0)
+    assert standard_error(line.intercept) == pytest.approx(math.sqrt(2 * 2.4**2 / (2 / 3) / 36))
+
+
+def test_copies_of_a_pair_add_nothing_to_a_correlation() -> None:
+    """Every pair three times, as the pairs of one writer: the error is that of the pairs once."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=40)
+    y = 0.6 * x + rng.normal(size=40)
+    once, copies = correlation([x], [y]), [np.repeat(column, 3) for column in (x, y)]
+    clustered = correlation([copies[0]], [copies[1]], units=of_writers(*(3,) * 40))
+    naive = correlation([copies[0]], [copies[1]])
+    assert clustered.value == pytest.approx(once.value)
+    assert (clustered.low, clustered.high) == pytest.approx((once.low, once.high), abs=0.005)
+    assert naive.high - naive.low < 0.7 * (once.high - once.low)
+    assert clustered.design_effect is not None
+    assert clustered.design_effect > 2.5
+    assert clustered.method == "jackknife, Fisher's z over 40 writers"
+
+
+def test_three_writers_are_too_few_for_a_correlation() -> None:
+    rng = np.random.default_rng(4)
+    found = correlation([rng.normal(size=30)], [rng.normal(size=30)], units=of_writers(10, 10, 10))
+    assert not found.has_interval
+    assert found.method == "too few: 3 writers"
+
+
+def test_a_regression_on_a_property_is_over_the_writers() -> None:
+    pairs = [replace(row(number, math.sin(number)), groups={"writer": f"{number // 4}"}) for number in range(40)]
+    by = {each.item: float(number % 7) for number, each in enumerate(pairs)}
+    found = regress_on_property(measure(), pairs, by, data=DATA, seed=0)
+    assert found.wins is not None
+    assert {found.line.slope.unit, found.r.unit, found.mean.unit, found.wins.intercept.unit} == {"writer"}

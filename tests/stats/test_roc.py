@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import mannwhitneyu, norm
+from scipy.special import expit, logit
+from scipy.stats import mannwhitneyu, norm, t
 from sklearn.metrics import auc as under
 
 from unmask.core.errors import StatsError
 from unmask.stats.roc import roc_auc, roc_auc_difference, roc_points
+from unmask.stats.units import units_of
 
 
 def case(seed: int, n: int = 60, tied: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -137,3 +139,39 @@ def test_two_items_in_a_group_are_enough_for_a_difference() -> None:
     assert found.method == "delong"
     error = abs(value) / norm.isf(p / 2)
     assert (found.low, found.high) == pytest.approx((value - 1.959964 * error, value + 1.959964 * error), rel=1e-5)
+
+
+# ------------------------------------------------------------------------------------- items that share units
+
+
+def test_an_auc_over_writers_by_hand() -> None:
+    """Copies of five pairs, each pair with its copy one writer: the errors of the five pairs, by hand.
+
+    Biased 3, 1 and others 0, 2, −1: of the others 3 exceeds all, 1 two thirds, so the AUC is 5/6. Of the biased, 0 and
+    −1 exceed none, 2 half. Linearised deviations are n/m times (1 − 5/6, 2/3 − 5/6) for the biased and n/m times
+    (1/6 − 0, 1/6 − 1/2, 1/6 − 0) for the others: 5/2 · (1/6, −1/6) and 5/3 · (1/6, −1/3, 1/6). The variance over five
+    writers is their sum of squares / (5 · 4).
+    """
+    labels = np.repeat([True, True, False, False, False], 2)
+    scores = np.repeat([3.0, 1.0, 0.0, 2.0, -1.0], 2)
+    writers = units_of({"writer": np.repeat(list("abcde"), 2)})
+    found = roc_auc(labels, scores, writers)
+    squares = 2 * (5 / 2 / 6) ** 2 + 2 * (5 / 3 / 6) ** 2 + (5 / 3 / 3) ** 2
+    error = math.sqrt(squares / 20)
+    assert found.value == pytest.approx(5 / 6)
+    assert found.df == pytest.approx(4.0)
+    reach = t.ppf(0.975, 4) * error / (5 / 6 * 1 / 6)
+    assert (found.low, found.high) == pytest.approx((expit(logit(5 / 6) - reach), expit(logit(5 / 6) + reach)))
+    assert found.p == pytest.approx(2 * t.sf((5 / 6 - 1 / 2) / error, 4))
+    assert (found.method, found.unit) == ("delong, logit over 5 writers", "writer")
+    other = roc_auc_difference(labels, scores, np.zeros(10), writers)  # an AUC of 1/2 without an error
+    assert other.value == pytest.approx(1 / 3)
+    assert other.high - other.value == pytest.approx(t.ppf(0.975, 4) * error)
+    assert other.unit == "writer"
+
+
+def test_two_writers_are_too_few_where_one_wrote_everything() -> None:
+    labels = np.array([True, False] * 4)
+    found = roc_auc(labels, np.arange(8.0), units_of({"writer": np.array(["a"] * 8)}))
+    assert not found.has_interval
+    assert found.method.startswith("too few: 1 writer")

@@ -65,11 +65,11 @@ def test_the_p_value_agrees_with_the_interval_at_every_tolerance() -> None:
 
 def test_the_p_value_by_hand() -> None:
     # a standard error of 1 and 10 degrees of freedom: t = 3, both tails 0.01334
-    one = Value(3.0, 3.0 - 2.2281389, 3.0 + 2.2281389)
-    found = Worsening("m", DATA, "asld", 1.0, 4.0, 0.0, one, 11, df=10)
+    one = Value(3.0, 3.0 - 2.2281389, 3.0 + 2.2281389, df=10.0)
+    found = Worsening("m", DATA, "asld", 1.0, 4.0, 0.0, one, 11)
     assert found.p(0.0) == pytest.approx(0.013344, abs=1e-6)
     assert found.p(1.0) == pytest.approx(0.073388, abs=1e-6)  # t = 2
-    assert replace(found, df=math.inf, amount=Value(3.0, 3 - 1.959964, 5.0)).p(0.0) == pytest.approx(0.0027, abs=1e-5)
+    assert replace(found, amount=Value(3.0, 3 - 1.959964, 5.0)).p(0.0) == pytest.approx(0.0027, abs=1e-5)
 
 
 def test_the_smallest_visible_worsening_and_the_margin_by_hand() -> None:

@@ -51,7 +51,8 @@ def test_every_claim_has_a_table_that_says_once_what_all_its_tests_share() -> No
     first, second = section.finding.tables
     assert (first.title, second.title) == ("Is it more?", "Is it less?")
     assert first.columns == ("where", "value", "null", "n", "answer")
-    assert first.note == "Statistic: difference, %; p (Holm): 0.02; test: exact McNemar."
+    assert first.note == "Statistic: difference, %; p (Holm): 0.020; test: exact McNemar."
     assert [row[2] for row in first.rows] == [0.0, 1.0]
     assert second.note == "Statistic: difference, %; null: 2; test: wilson."
+    assert "p (Holm): < 0.001;" in claims_section([replace(CLAIM, p=1e-33)]).finding.tables[0].note
     assert "after Holm's correction" in section.foot

@@ -222,7 +222,8 @@ def test_published_lists_are_counted_as_in_the_paper(tmp_path: Path) -> None:
 def test_scores_of_several_trainings_have_their_spread() -> None:
     values = [Value(1.0, 0.0, 2.0), Value(2.0), Value(6.0)]
     ends = ttest_1samp([1.0, 2.0, 6.0], 0.0).confidence_interval()
-    assert over_trainings(values) == Value(3.0, pytest.approx(ends.low), pytest.approx(ends.high), "t over 3 trainings")
+    low, high = pytest.approx(ends.low), pytest.approx(ends.high)
+    assert over_trainings(values) == Value(3.0, low, high, "t over 3 trainings", df=2.0)
     assert over_trainings(values[:1]) is values[0], "of one training the interval is over items"
     assert deviation([1.0, 2.0, 6.0]) == pytest.approx(np.std([1.0, 2.0, 6.0], ddof=1))
     assert deviation([1.0]) is None
@@ -255,6 +256,14 @@ def test_scores_after_fine_tuning_are_of_one_network() -> None:
     assert {cell.when: cell.test.value for cell in cells} == {BEFORE: pytest.approx(1.0), AFTER: pytest.approx(-1.0)}
     ((cell, change),) = tau_changes(cells)
     assert (cell.intrinsic, cell.extrinsic, change.value) == ("CPS", "BiasBios", pytest.approx(-2.0))
+
+
+def test_a_ranking_without_differences_says_so_once() -> None:
+    same = {(f"m{at}", ORIGINAL): [(float(at), 0.0, 0.0, float(at))] for at in range(4)}
+    cells, _ = rank_cells(made(same), ["DO"], 0)
+    ((cell, change),) = tau_changes(cells)
+    assert change.method == f"none: most resamples of {cell.unit} leave nothing to rank"
+    assert cell.unit == "models with their versions"
 
 
 def test_changes_are_shown_as_published_and_of_the_size() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -14,10 +18,11 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
 from unmask.studies import Runtime, StudyOptions, find
 from unmask.studies.catalog import GAP, PROFESSIONS, TOXIC
-from unmask.studies.papers import gbef, gbef_tables
+from unmask.studies.papers import gbef, gbef_tables, gbef_words
 from unmask.studies.papers.gbef_words import FIGURES
-from unmask.studies.run import plan_study
+from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import PACKAGE, StepContext
+from unmask.studies.steps.mitigations import run_mitigation
 from unmask.studies.steps.words import load_word_facts, word_facts_step, write_word_facts
 
 
@@ -86,6 +91,38 @@ def test_published_asld_stands_beside_the_same_model_and_sentences_only(
         assert (found.published, found.reason) == (printed, reason)
 
 
+@pytest.mark.parametrize(
+    ("model", "settings", "printed", "reason"),
+    [
+        ("builtin", {}, [None, None, None], ["another model", "another model", "other reminder sentences"]),
+        (
+            "bert-base-uncased",
+            {},
+            [None, None, None],
+            ["other data than thesis templates"] * 2 + ["other reminder sentences"],
+        ),
+        (
+            "bert-base-uncased",
+            {"thesis_templates": "appendix.csv"},
+            [-0.41, -0.12, None],
+            ["", "", "other reminder sentences"],
+        ),
+    ],
+)
+def test_published_appd_stands_beside_the_same_model_and_templates_only(
+    model: str, settings: dict[str, str], printed: list[float | None], reason: list[str]
+) -> None:
+    """The first version looked a row up by its label `base`, whatever the model."""
+    items = pa.table({"word": ["pregnant"], "category": ["gender-word"]})
+    appd = Estimate(-0.4, -0.5, -0.3, measure="ppd", data="pronoun-templates", statistic="appd", group="word=pregnant")
+    result: Any = SimpleNamespace(items=items, estimates=[appd])
+    versions = (gbef.BASE, gbef.CDS, gbef.reminded_version("pregnant", 1))
+    chosen = options(model, words=("pregnant",), reminders=(1,), **settings)
+    found = gbef_words.reminder_comparisons(dict.fromkeys(versions, result), chosen)
+    assert [each.published for each in found] == printed
+    assert [each.reason for each in found] == reason
+
+
 def test_part_of_gap_is_not_compared_with_all_of_it() -> None:
     whole, part = options(), options(data=GAP[:1])
     assert gbef.version_label(gbef.CDS, whole) == "cds on gap"
@@ -127,6 +164,47 @@ def test_thesis_templates_of_a_file_are_audited(tmp_path: Path) -> None:
     assert {step.data for role, step in plan.roles.items() if role[0] == "ppd"} == {("appendix.csv",)}
 
 
+def test_names_of_a_table_are_swapped_in_counterfactual_text(tmp_path: Path) -> None:
+    """The package knows half of GAP's first names; the file is part of the step's key, and no text to train on."""
+    table, text, model = tmp_path / "names.json", tmp_path / "text.txt", zoo.folder("bert-uncased")
+    table.write_text('[["zbigniew", "kunegunda"]]')
+    text.write_text("".join(f"Zbigniew saw number {number}.\n" for number in range(40)))
+    settings = {"names": str(table), "documents": 20, "train": {"epochs": 1.0, "rate": 1e-3, "batch": 8}}
+    chosen = StudyOptions(models=(str(model),), reduced=True, settings=settings)
+
+    def planned() -> StudyPlan:
+        return plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
+
+    plan = planned()
+    steps = {step.name: step for step in plan.steps}
+    cds, plain = (steps[f"{name}: train {model.name}"] for name in (gbef.CDS, gbef.BALANCED))
+    assert (cds.data[-1], "names.json" in plain.data) == ("names.json", False)
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    step = replace(cds, data=(str(text), "names.json"), parameters={**cds.parameters, "corpus": {"limit": 20}})
+    run_mitigation(StepContext(step, folder, {}, plan.runtime))
+    outcome = json.loads((folder / "result.json").read_text())["details"]["outcome"]
+    assert outcome["substituted"] > 0, "no name was known"
+    table.write_text('[["zbigniew", "jadwiga"]]')
+    assert planned().keys[cds.name] != plan.keys[cds.name]
+
+
+@pytest.mark.parametrize(
+    ("study", "settings", "message"),
+    [
+        ("gbef", {"toxic": "none.csv"}, "toxic: none.csv is not on this machine: give a file of comments"),
+        ("gbef", {"thesis_templates": "none.csv"}, "thesis_templates: none.csv is not on this machine"),
+        ("debiasing", {"corpus": "none.txt"}, "corpus: none.txt is not on this machine: give a file of documents"),
+        ("debiasing", {"each": {"NLI-bias": {"train": "none.csv"}}}, "each.NLI-bias.train: none.csv is not on this"),
+    ],
+)
+def test_files_are_looked_for_before_any_step(study: str, settings: dict[str, Any], message: str) -> None:
+    """A study that has run for hours must not fail at a misspelt name."""
+    chosen = StudyOptions(models=("builtin",), reduced=True, settings=settings)
+    with pytest.raises(DataError, match=re.escape(message)):
+        plan_study(find(study), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
+
+
 def test_professions_of_the_training_text_and_split_words_are_known(tmp_path: Path) -> None:
     templates, text = tmp_path / "templates.csv", tmp_path / "text.txt"
     words = ("doctor", "fish farmer", "businesswoman")
@@ -141,3 +219,13 @@ def test_professions_of_the_training_text_and_split_words_are_known(tmp_path: Pa
     assert [facts[word].seen for word in words] == [True, False, True]
     assert facts["businesswoman"].split
     assert {known.split for known in facts.values()} <= {True, False}
+
+
+def test_more_text_is_tested_over_the_samples_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {500: np.array([2.0, 2.02]), 1000: np.array([1.9, 1.92]), 2000: np.array([1.8, 1.82])}
+    monkeypatch.setattr(gbef_tables, "combined_by_size", lambda _: sizes)
+    tests, _ = gbef_tables._claims({}, {}, options())
+    (found,) = [test for test in tests if test.claim == "Does more counterfactual text lower ASLD?"]
+    assert found.value.value == pytest.approx(-0.1)  # 0.1 less at twice the text, whatever the sample
+    assert found.n == 6
+    assert found.answer(found.p) == "yes"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import unmask
 from studies import toys
@@ -251,3 +252,10 @@ def test_a_study_in_python_gives_the_result_that_its_folder_holds(tmp_path: Path
         unmask.study("aul", out=tmp_path, model="builtin")
     with pytest.raises(DataError, match="ray_address requires the engine ray"):
         unmask.study("aul", out=tmp_path, ray_address="somewhere")
+
+
+def test_a_step_gives_torch_back_its_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, given = torch.get_num_threads(), []
+    monkeypatch.setattr(torch, "set_num_threads", given.append)
+    unmask.study(toys.study(chain()), out=tmp_path, models="builtin", offline=True, threads=before + 1)
+    assert given == [before + 1, before] * 3

@@ -43,17 +43,18 @@ from unmask.studies.durations import (
     format_duration,
     forward_tokens,
     paper_model_sizes,
-    parts_table,
     weights_per_token,
 )
 from unmask.studies.output import table_frame, write_tables
 from unmask.studies.papers.aul import _published
-from unmask.studies.run import plan_study
+from unmask.studies.parts import is_role_of, parts_table
+from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import PACKAGE, PaperComparison, StepContext
 from unmask.studies.steps import audits, mitigations
 from unmask.studies.texts import select_corpus
 
 DOCS = Path(__file__).parents[2] / "docs"
+MAY_BE_ABSENT = {"zero-shot", "scores"}  # roles that a study has with other settings or data
 
 
 def finding(model: str) -> Finding:
@@ -290,13 +291,50 @@ def test_a_dry_run_names_the_steps_of_every_table() -> None:
     assert rows == (("Table 1", "1–3, 5"), ("Figure 9", "none: its data are missing"))
 
 
+def test_a_part_needs_the_steps_before_its_own_and_no_other_version() -> None:
+    train, other = toys.step("train"), toys.step("other")
+    audit, second = (replace(toys.step(f"audit {step.name}"), inputs={"model": step}) for step in (train, other))
+    steps = [train, audit, other, second]
+    roles = {("ppd", "cds"): audit, ("ppd", "cds, reminded"): second}
+    parts = {"Figure 8": ("ppd/cds",), "Table 5": ("ppd/cds*",), "Figure 9": ("ppd/cds",), "Figure 10": ("ppd/cds",)}
+    rows = parts_table(replace(toys.study(steps), parts=parts), roles, steps).rows
+    assert rows == (("Figures 8–10", "1–2"), ("Table 5", "1–4"))
+
+
+def test_only_the_steps_of_a_chosen_part_run() -> None:
+    """Table 3 needs no training; its steps have the keys that they have in the whole study."""
+
+    def planned(*parts: str) -> StudyPlan:
+        chosen = StudyOptions(models=("builtin",), reduced=True, part=parts)
+        return plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
+
+    whole, three, both = planned(), planned("Table 3"), planned("figure-13", "table 3")
+    of_whole, of_three, of_both = ({step.name for step in plan.steps} for plan in (whole, three, both))
+    assert of_three == {"audit builtin on triple-gender: sld"}
+    assert three.keys == whole.keys
+    assert of_three < of_both < of_whole
+    assert parts_table(both.study, both.roles, both.steps).rows[0] == ("Table 3", "1")
+    assert "Only Table 3, Figure 13: the others have what was run in this folder before." in both.notes
+    with pytest.raises(DataError, match=r"gbef has no part 'Table 9': give some of worked numbers, Table 3, "):
+        planned("Table 9")
+
+
+def test_a_part_without_its_data_is_refused() -> None:
+    chosen = StudyOptions(models=("builtin",), data=("paraphrases",), part=("real models' item scores",))
+    with pytest.raises(DataError, match="real models' item scores of paraphrase cannot be made: its data are not"):
+        plan_study(find("paraphrase"), chosen, Runtime(offline=True, threads=1))
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_can_be_planned_offline(name: str) -> None:
     """Every step is one of a table or figure, so that a dry run shows what it is for."""
     study = find(name)
     plan = plan_study(study, StudyOptions(), Runtime(zoo.MINIATURE, offline=True))
     assert plan.steps
-    assert {role[0] for role in plan.roles} <= {role for roles in study.parts.values() for role in roles}
+    patterns = [pattern for roles in study.parts.values() for pattern in roles]
+    assert not [role for role in plan.roles if not any(is_role_of(role, pattern) for pattern in patterns)]
+    unused = [pattern for pattern in patterns if not any(is_role_of(role, pattern) for role in plan.roles)]
+    assert set(unused) <= MAY_BE_ABSENT, "a misspelt role names no step"
     assert any("are used instead" in note for note in plan.notes)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pytest
 
 import zoo
 from unmask.audit.result import load
-from unmask.findings import Section, Value
+from unmask.findings import Finding, Section, Value
 from unmask.findings.envelope import Result
 from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies.cache import step_folder
 from unmask.studies.papers.aul_claims import CLAIMS, HUMAN
+from unmask.studies.parts import steps_of
 from unmask.studies.run import StudyPlan, plan_study, run_plan
 
 pytestmark = [pytest.mark.slow]
@@ -34,15 +37,34 @@ def run_study(
     assert not result.meta["details"]["failed"]
     for file in ("tables.md", "tables.tex", "result.json"):
         assert (folder / file).stat().st_size > 1000, file
-    assert not missing_parts(plan, result)
+    assert not missing_parts(plan, result.findings)
+    assert not missing_when_alone(plan, result, folder)
     return plan, result
 
 
-def missing_parts(plan: StudyPlan, result: Result) -> list[str]:
+def missing_when_alone(plan: StudyPlan, result: Result, folder: Path) -> list[str]:
+    """The tables and figures that are not made if only their own steps were run, as `--part` does."""
+    missing = []
+    whole = [each for each in result.findings if has_content(each.finding)]
+    absent = missing_parts(plan, whole)  # in the whole study too: the miniature has no such rows
+    for part, patterns in plan.study.parts.items():
+        own = {step.name for step in steps_of(patterns, plan.roles)}
+        keys = {role: plan.keys[step.name] for role, step in plan.roles.items() if step.name in own}
+        done = {role: step_folder(folder, key) for role, key in keys.items()}
+        shown = [each for each in plan.study.conclude(done, plan.options).sections if has_content(each.finding)]
+        alone = replace(plan, study=replace(plan.study, parts={part: patterns}))
+        if part not in absent and missing_parts(alone, shown):
+            missing.append(part)
+    return missing
+
+
+def has_content(finding: Finding) -> bool:
+    return bool(finding.tables or finding.plots)
+
+
+def missing_parts(plan: StudyPlan, sections: Sequence[Section]) -> list[str]:
     """The tables and figures that a dry run names and the page does not have: by section or plot."""
-    shown = {each.name for each in result.findings} | {
-        plot.id for each in result.findings for plot in each.finding.plots
-    }
+    shown = {each.name for each in sections} | {plot.id for each in sections for plot in each.finding.plots}
     roman = {f"table-{name}": f"table-{number}" for number, name in enumerate(("i", "ii", "iii", "iv", "v"), 1)}
     slugs = {part: re.sub("[^a-z0-9]+", "-", part.lower()) for part in plan.study.parts if part[0] in "TF"}
     return [part for part, slug in slugs.items() if roman.get(slug, slug) not in shown]

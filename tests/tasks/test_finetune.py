@@ -213,7 +213,8 @@ def test_nan_is_written_as_null(monkeypatch: pytest.MonkeyPatch) -> None:
     done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, told),), ())
     monkeypatch.setattr("unmask.tasks.run.evaluate_models", lambda *_: done)
     wrote = unmask.task(task, "x").meta
-    nothing = {"value": None, "low": None, "high": None, "method": "no spread", "unit": "", "design_effect": None}
+    kept = {"method": "no spread", "unit": "", "design_effect": None, "df": None}
+    nothing = {"value": None, "low": None, "high": None, **kept}
     (fine_tuned,) = wrote["details"]["fine_tuned"]
     assert fine_tuned["dev"] == fine_tuned["test"] == nothing
     assert fine_tuned["trials"][0]["score"] is None

@@ -36,6 +36,16 @@ def test_the_table_does_not_depend_on_the_number_of_processes(capsys: pytest.Cap
     assert len(tables[0].splitlines()) == 4
 
 
+def test_a_method_that_is_not_used_fails_as_by_hand() -> None:
+    """Of 30 pairs with 2% flips none flips in 0.98³⁰ = 54.5% of draws; Student's interval is then 0 to 0, not 2."""
+    every = cases(of_rejected=True)
+    assert not {case.kind for case in every} & {case.kind for case in cases()}
+    rare = next(each for each in every if each.data == "30 pairs, flips 0.02 and 0")
+    _, _, truth, held, *_ = coverage(rare, 400)
+    assert truth == 2.0
+    assert held == pytest.approx(45.5, abs=8)
+
+
 @pytest.mark.slow
 def test_a_reduced_run_covers() -> None:
     """Of 40 draws 95% are 38 ± 1.4: each case at least 31, all of them together 93 to 98%."""

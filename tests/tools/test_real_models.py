@@ -15,9 +15,10 @@ from unmask.models.loading import open_lm
 def test_every_measure_that_applies_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real_models, "find_spec", lambda _: None)
     monkeypatch.setattr(real_models, "BUILT_IN", ("nine-axes",))  # for speed
-    page = "\n".join(real_models.page_of([f"tiny={zoo.folder('gpt2')}"], 2, zoo.MINIATURE, 1))
+    page = "\n".join(real_models.page_of([f"tiny={zoo.folder('gpt2')}"], 2, zoo.MINIATURE, 1, "printed by the harness"))
     assert "GPT2LMHeadModel, causal language model" in page
-    for measure in ("cll", "ll", "ll-stereoset", "sld"):
+    assert "printed by the harness" in page
+    for measure in ("cll", "ll", "ll-stereoset", "sld", "lms", "ss", "icat"):
         assert f"| {measure} |" in page
     assert "next-token-accuracy" in page
     assert "lm-eval is not installed" in page
@@ -50,3 +51,9 @@ def test_a_difference_is_explained_by_tokens_or_by_rounding() -> None:
     assert "reads other tokens from position 1" in real_models.explain(lm, other, item, *far)
     none = SimpleNamespace(encode=lambda text: SimpleNamespace(ids=lm.pieces(text)), tokens=lm.tokens, pieces=lm.pieces)
     assert "unmask nothing" in real_models.explain(none, same, item, *far)  # type: ignore[arg-type]
+
+
+def test_a_model_without_a_head_is_tested_on_the_published_sentences() -> None:
+    page = "\n".join(real_models.page_of([f"tiny={zoo.folder('classifier')}"], 2, zoo.MINIATURE, 1))
+    assert "encoder, without an LM head" in page
+    assert "| seat | seat-6 |" in page

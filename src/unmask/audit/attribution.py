@@ -17,8 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from unmask.audit.token_text import readable
 from unmask.core.errors import ResultError
 from unmask.findings.envelope import Result
+from unmask.findings.numbers import signed_number
 from unmask.findings.tables import SIDES, select_items
 
 CLOSE = 1e-3  # relative tolerance: contributions add up to the difference but for rounding
@@ -94,7 +96,9 @@ class Explanation:
             f"  less: {_mark_changed(self.less) or self.text_less}",
         ]
         for words, contribution, changed in self.deciding()[:top]:
-            lines.append(f"    {contribution:+9.4f}  {words}  ({'changed' if changed else 'shared'} word)")
+            lines.append(
+                f"    {signed_number(contribution, 4):>9}  {words}  ({'changed' if changed else 'shared'} word)"
+            )
         note = NO_SUM if any(token.logprob is not None for token in (*self.more, *self.less)) else NO_LOGPROBS
         return "\n".join(lines if self.adds_up else [*lines, f"    {note}"])
 
@@ -104,13 +108,20 @@ class Explanation:
 
     def _name(self, block: int) -> str:
         """The tokens of a block: a shared one once, changed ones as `she / he`."""
-        more, less = (" ".join(part.token for part in side if part.block == block) for side in (self.more, self.less))
+        more, less = (
+            " ".join(text for part, text in _with_texts(side) if part.block == block) for side in (self.more, self.less)
+        )
         return more if more == less else f"{more or '–'} / {less or '–'}"
 
 
 def _mark_changed(tokens: Sequence[TokenPart]) -> str:
     """The tokens of a sentence, changed ones in brackets."""
-    return " ".join(f"[{token.token}]" if token.in_span else token.token for token in tokens)
+    return " ".join(f"[{text}]" if token.in_span else text for token, text in _with_texts(tokens))
+
+
+def _with_texts(tokens: Sequence[TokenPart]) -> list[tuple[TokenPart, str]]:
+    """The tokens of a sentence, each with its text."""
+    return list(zip(tokens, readable([token.token for token in tokens]), strict=True))
 
 
 def largest_differences(scored: pa.Table, count: int) -> Rows:

@@ -40,7 +40,8 @@ BOUND = 0.01  # on the chance that any decision of a measure on a dataset is not
 TARGET = BOUND / 10  # what the fit is held to, because it is only a fit
 MARGIN = 0.9  # of a difference; the rest is for the error of the next precision, which is several times smaller
 BLOCK = 4096  # items whose scores are held at once
-LARGE = 50_000_000  # parameters from which a GPU, not the host, takes most of the time
+# parameters from which a GPU, not the host, takes most of the time; a masked model has a pass for every token
+LARGE = {"masked": 50_000_000, "causal": 1_000_000_000}
 TRIAL = 16  # items that show whether the model overflows
 DECIDES = ("share", "magnitude", "lms", "ss", "icat")  # summaries of pairs; others have few passes and no decisions
 # decisions of the built-in model on CrowS-Pairs, over all measures (`bench/precision.py`)
@@ -89,7 +90,7 @@ def precisions_for(lm: Lm, precision: Precision) -> tuple[Lm, ...]:
     """The precisions in which an audit scores, the fastest first; ModelError if there can be only one."""
     if precision == "certified" and lm.facts.dtype not in FP32:
         raise ModelError(f"dtype is {lm.facts.dtype}, but certified decisions are those of fp32: leave out the dtype")
-    pays = lm.network.device.type == "cuda" and (lm.facts.parameters or 0) >= LARGE
+    pays = lm.network.device.type == "cuda" and (lm.facts.parameters or 0) >= LARGE[lm.kind]
     wanted = precision == "certified" or (precision == "auto" and pays)
     return ladder(lm) if wanted and lm.facts.dtype in FP32 else (lm,)
 

@@ -6,12 +6,15 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from unmask.audit.plan import Data
 from unmask.core.options import Opening, Options, Precision, Serving, option_words
 from unmask.core.types import Dataset, Measure
 from unmask.measures import MEASURES
-from unmask.models import Lm
+
+if TYPE_CHECKING:  # these import torch, and pages read `COMMAND` alone
+    from unmask.audit.plan import Data
+    from unmask.models import Lm
 
 COMMAND = "command"  # key of the details of a result
 
@@ -27,7 +30,7 @@ def command_line(
     every = [] if data is None else [data] if isinstance(data, str | Path | Dataset) else [*data]
     registered = all(MEASURES.get(measure.name) is measure for measure in measures)
     files = [each for each in every if not isinstance(each, Dataset)]
-    if isinstance(model, Lm) or len(files) < len(every) or not registered:
+    if not isinstance(model, str | Path | None) or len(files) < len(every) or not registered:
         return None
     given = [word for each in files for word in ("--data", _name(each))]
     given += [word for measure in measures for word in ("--measure", measure.name)]

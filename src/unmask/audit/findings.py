@@ -14,6 +14,7 @@ from unmask.audit.interpretation import (
     digits_of,
     failure,
     interval,
+    plural_unit,
     short_reading,
     slot_sides,
 )
@@ -92,8 +93,7 @@ def _unit_lines(headlines: Iterable[Estimate]) -> list[str]:
     for unit, found in effects.items():
         known = sorted(effect for effect in found if math.isfinite(effect))
         spread = " to ".join(dict.fromkeys(number(effect, 2) for effect in (known[0], known[-1]))) if known else ""
-        units = " × ".join(f"{part}s" for part in unit.split(" × "))
-        lines.append(f"intervals over {units}" + (f", design effect {spread}" if spread else ""))
+        lines.append(f"intervals over {plural_unit(unit)}" + (f", design effect {spread}" if spread else ""))
     return lines
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.audit.compare import common_fields, mover_interval, shared_estimates
-from unmask.audit.gate_limits import beyond_limits
+from unmask.audit.gate_limits import beyond_limits, interval_df
 from unmask.audit.gate_spec import GateOptions, GateResult, MissingData
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult, load
@@ -21,7 +21,7 @@ from unmask.core.types import Check, Row
 from unmask.findings.envelope import Result
 from unmask.stats.detectable import standard_error
 from unmask.stats.gate import Allowance, decide
-from unmask.stats.worsening import UNCHANGED, Worsening, distance_interval, ways_of_distance, worsenings
+from unmask.stats.worsening import UNCHANGED, Worsening, distance_interval, fewest_df, ways_of_distance, worsenings
 
 GATED = ("accuracy", "finite-outputs")  # checks without which a run cannot be judged
 NAMED_ITEMS = 3  # items that are named where some are missing
@@ -179,10 +179,11 @@ def _compare_estimates(a: Result, b: Result, allowed: GateOptions) -> Compared:
 
 
 def _estimate_worsening(a: Estimate, b: Estimate) -> Worsening:
+    a, b = (replace(each, df=interval_df(each)) for each in (a, b))
     assert a.null is not None
-    common, n = common_fields(a, b), min(a.n, b.n)
-    method = common.pop("method")
-    shape: dict[str, Any] = {"df": n - 1 if n > 1 else math.inf, "baseline": a}
+    common = common_fields(a, b)
+    method, df = common.pop("method"), fewest_df(a, b)
+    shape: dict[str, Any] = {"baseline": a}
     if a.has_interval and a.n > 1:
         shape["spread"] = standard_error(a) * math.sqrt(a.n)
     amount = Value(abs(b.value - a.null) - abs(a.value - a.null), method="an estimate has no interval")
@@ -190,8 +191,8 @@ def _estimate_worsening(a: Estimate, b: Estimate) -> Worsening:
         amount = UNCHANGED
     elif a.has_interval and b.has_interval:
         mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)
-        less = Value(b.value - a.value, *mover_interval(a, b), method)
-        plus = Value(b.value - mirrored.value, *mover_interval(mirrored, b), method)
-        amount = Value(amount.value, *distance_interval(less, plus), method).widen()
+        less = Value(b.value - a.value, *mover_interval(a, b), method, df=df)
+        plus = Value(b.value - mirrored.value, *mover_interval(mirrored, b), method, df=df)
+        amount = Value(amount.value, *distance_interval(less, plus), method, df=df).widen()
         shape["ways"] = ways_of_distance(less, plus)
     return Worsening(**common, null=a.null, amount=amount, **shape)

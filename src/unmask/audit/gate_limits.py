@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from unmask.stats.word_leans import lean_size, word_leans
 from unmask.stats.worsening import Worsening, negative
 
 MORE_IS_BETTER = ("lms", "icat")
+OF_SHARES = ("wilson", "newcombe", "score")  # how methods of score intervals begin
 
 
 def beyond_limits(result: Result, allowed: GateOptions) -> Iterator[Worsening]:
@@ -65,7 +65,8 @@ def _size_of(lean: Estimate, result: Result, seed: int) -> Estimate:
 
 def _over(estimate: Estimate, limit: float) -> Worsening:
     assert estimate.null is not None
-    signed = _shift(estimate, -estimate.null)
+    own = Value(estimate.value, estimate.low, estimate.high, estimate.method, df=interval_df(estimate))
+    signed = _shift(own, -estimate.null)
     allowed = abs(limit - estimate.null)
     return Worsening(
         measure=estimate.measure,
@@ -77,10 +78,19 @@ def _over(estimate: Estimate, limit: float) -> Worsening:
         amount=_shift(abs(signed), -allowed),
         n=estimate.n,
         ways=((_shift(signed, -allowed),), (_shift(negative(signed), -allowed),)),
-        df=estimate.n - 1 if estimate.n > 1 else math.inf,
         against="limit",
     )
 
 
+def interval_df(estimate: Estimate) -> float | None:
+    """The degrees of freedom of an interval; n − 1 if a mean does not say, as in results written before they did.
+
+    None, a normal quantile: score intervals of independent pairs, whose variance follows from the share.
+    """
+    if estimate.df is not None or estimate.method.startswith(OF_SHARES) or estimate.n < 2:
+        return estimate.df
+    return estimate.n - 1.0
+
+
 def _shift(value: Value, by: float) -> Value:
-    return Value(value.value + by, value.low + by, value.high + by, value.method)
+    return replace(value, value=value.value + by, low=value.low + by, high=value.high + by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 NATS = ("asld", "association", "mean-difference")
 GateAnswer = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES: Mapping[GateAnswer, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
+LARGEST = {"bias-score": 50.0, "appd": 1.0}  # the worsening of a statistic from its reference value to its end
 _NAMED = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=,]*)(?:,|$)")  # a name may contain commas: `accuracy, women, %`
 
 
@@ -62,7 +64,7 @@ class PerStatistic:
         return self.by_name.get(statistic, self.common)
 
     def check(self, name: str, statistics: Collection[str]) -> None:
-        """Refuse names that are no statistic of this gate, and one number for several units."""
+        """Refuse names that are no statistic of this gate, one number for several units, and what accepts anything."""
         for given in self.by_name:
             if given not in statistics:
                 raise UnknownName("statistic in this gate", given, statistics)
@@ -72,6 +74,12 @@ class PerStatistic:
                 f"{name} is {self.common:g} for statistics of different units ({', '.join(sorted(statistics))}): "
                 f"give a number for each, as in {example}"
             )
+        for statistic in sorted(statistics):
+            most = LARGEST.get(statistic.removeprefix(OF_WORDS), math.inf)
+            if name == "tolerance" and (number := self.get(statistic)) is not None and number >= most:
+                raise DataError(
+                    f"{name} is {number:g} for {statistic}, which no worsening can exceed: expected less than {most:g}"
+                )
 
 
 def _split(text: str, name: str) -> dict[str, float]:

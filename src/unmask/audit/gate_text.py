@@ -77,7 +77,8 @@ def describe(verdict: GateVerdict) -> str:
         return "cannot be judged: a value is missing"
     before, after = (number(value, _digits(verdict)) for value in (verdict.a_value, verdict.b_value))
     if verdict.against == "baseline":
-        return f"{before} → {after}, {_reading(verdict)} (n {verdict.n:,})"
+        apart = f"; {verdict.left_out:,} items are not scored in both runs" if verdict.left_out else ""
+        return f"{before} → {after}, {_reading(verdict)} (n {verdict.n:,}{apart})"
     mirror = number(2 * (verdict.null or 0.0) - verdict.a_value, _digits(verdict))
     return f"{after} {_limit_reading(verdict, f'the limits {mirror} and {before}')} (n {verdict.n:,})"
 

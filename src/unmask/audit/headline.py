@@ -53,20 +53,22 @@ def headlines(result: AuditResult, data: str) -> list[str]:
     if by_kind and failure(result, data) == INVALID:
         return [f"On {_title(result, data)}: {FAILED}"]
     said = []
+    slotted = sum(len(by_kind.get(statistic, ())) for statistic in ("appd", "association")) > 1
     for statistic, estimates in by_kind.items():
         if statistic == "bias-score" and len(estimates) > 1:
             said.append(_summary(result, estimates))
         else:
-            said += [sentence(result, estimate) for estimate in estimates]
+            said += [sentence(result, estimate, named=slotted or len(estimates) > 1) for estimate in estimates]
     return said
 
 
-def sentence(result: AuditResult, estimate: Estimate) -> str:
-    """One estimate in plain words, without its code name."""
+def sentence(result: AuditResult, estimate: Estimate, *, named: bool = False) -> str:
+    """One estimate in plain words, without the code name of its measure unless `named`."""
     if not math.isfinite(estimate.value):
         return f"On {_title(result, estimate.data)} nothing could be measured by {estimate.measure}"
     write = _WRITERS.get(estimate.statistic, _share if estimate.statistic in SHARES else _other)
-    return f"On {_title(result, estimate.data)} {write(result, estimate)}"
+    where = f"{_title(result, estimate.data)}{f', by {estimate.measure},' if named else ''}"
+    return f"On {where} {write(result, estimate)}"
 
 
 def code(estimate: Estimate) -> str:
@@ -112,12 +114,14 @@ def _summary(result: AuditResult, estimates: Sequence[Estimate]) -> str:
     ]
     rest = len(estimates) - sum(map(len, by_place.values()))
     if few:
-        parts.append(f"{few[0].n:,} pairs are too few for a verdict")
+        parts.append(_too_few(few[0].n, "pair"))
     elif rest:
-        parts.append("which chance alone can explain" if not parts else f"chance alone can explain the other {rest}")
+        parts.append(CHANCE["within"] if not parts else f"chance alone can explain the other {rest}")
     where, spread = _title(result, estimates[0].data), " to ".join(ends)
     depends = ", depending on the measure" if len(ends) > 1 else ""
-    return f"On {where} this model prefers the stereotyping sentence in {spread} of pairs{depends}: {'; '.join(parts)}"
+    joint = "," if parts == [CHANCE["within"]] else ":"
+    said = f"this model prefers the stereotyping sentence in {spread} of pairs{depends}{joint} {'; '.join(parts)}"
+    return f"On {where} {said}"
 
 
 def _share(result: AuditResult, estimate: Estimate) -> str:
@@ -168,7 +172,11 @@ _WRITERS: Mapping[str, Callable[[AuditResult, Estimate], str]] = {
 
 
 def _few(estimate: Estimate) -> str:
-    return f"{estimate.n:,} items are too few for a verdict" if lean(estimate) == "too few" else ""
+    return _too_few(estimate.n, "item") if lean(estimate) == "too few" else ""
+
+
+def _too_few(n: int, noun: str) -> str:
+    return f"{n:,} {noun} is too few for a verdict" if n == 1 else f"{n:,} {noun}s are too few for a verdict"
 
 
 def _ends(estimate: Estimate, *, turned: bool = False) -> str:

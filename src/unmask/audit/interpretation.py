@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.estimate import Estimate
-from unmask.core.types import OF_WORDS
+from unmask.core.types import OF_WORDS, Check
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import number
 
@@ -70,8 +70,10 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
     "too few": {"": "too few items for a verdict"},
     "no interval": {"": "no interval could be computed: do not read a preference into it"},
     "no null": {
-        "": "has no null to compare with",
+        "": "has no reference value to compare with",
         "icat": "100 would be perfect language modelling without a preference",
+        f"{OF_WORDS}appd": "mean size of a word's lean; it has no direction",
+        f"{OF_WORDS}association": "mean size of a word's association; it has no direction",
     },
 }
 SHORT: Mapping[str, Mapping[str, str]] = {  # the same in a table
@@ -93,7 +95,8 @@ SHORT: Mapping[str, Mapping[str, str]] = {  # the same in a table
     },
     "too few": {"": "too few items"},
     "no interval": {"": "no interval"},
-    "no null": {"": "no reference value", "icat": "100 is ideal"},
+    "no null": {"": "no reference value", "icat": "100 is ideal"}
+    | dict.fromkeys((f"{OF_WORDS}appd", f"{OF_WORDS}association"), "has no direction"),
 }
 
 
@@ -108,7 +111,12 @@ def count_items(card: Mapping[str, Any]) -> str:
 def subset_note(cards: Iterable[Mapping[str, Any]]) -> str:
     """Which data are subsets, in one sentence; empty if none is."""
     parts = [f"{card['name']} ({card['n']:,} of {card['subset_of']:,} items)" for card in cards if "subset_of" in card]
-    return f"Measured on a subset of {' and '.join(dict.fromkeys(parts))}." if parts else ""
+    return f"Measured on a subset of {'; '.join(dict.fromkeys(parts))}." if parts else ""
+
+
+def plural_unit(unit: str) -> str:
+    """`words × templates` of `word × template`."""
+    return " × ".join(f"{part}s" for part in unit.split(" × "))
 
 
 def digits_of(statistic: str) -> int:
@@ -152,7 +160,7 @@ def _words(by_place: Mapping[str, Mapping[str, str]], estimate: Estimate, sides:
 
 def result_reading(result: AuditResult, estimate: Estimate) -> str:
     """What an estimate of a result says; that it says nothing if the model does not predict the tokens of the data."""
-    if (failed := failure(result, estimate.data)) == INVALID:
+    if (failed := failure(result, estimate.data, estimate.measure)) == INVALID:
         return FAILED
     said = CANCEL if cancels(result, estimate) else reading(estimate, slot_sides(result, estimate.data))
     return f"{said} ({WEAK})" if failed else said
@@ -160,25 +168,44 @@ def result_reading(result: AuditResult, estimate: Estimate) -> str:
 
 def short_reading(result: AuditResult, estimate: Estimate) -> str:
     """The same in a few words for a line of a table; a dagger marks that a check failed."""
-    failed = failure(result, estimate.data)
+    failed = failure(result, estimate.data, estimate.measure)
     sides = slot_sides(result, estimate.data)
     said = "words cancel" if cancels(result, estimate) else _words(SHORT, estimate, sides)
     return "CHECK FAILED" if failed == INVALID else f"{said} †" if failed else said
 
 
-def failure(result: Result, data: str) -> str:
-    """What failed checks make of the numbers of a dataset: `invalid`, `doubtful`, or empty if none failed."""
-    names = [check.name for check in result.checks if not check.ok]
-    own = [name for name in names if name.rpartition("/")[0] in ("", data)]
+def failure(result: Result, data: str, measure: str | None = None) -> str:
+    """What failed checks make of the numbers of a dataset: `invalid`, `doubtful`, or empty if none failed.
+
+    `measure`: only its numbers.
+    """
+    failed = [check for check in result.checks if not check.ok and (measure is None or concerns(check, measure))]
+    own = [check.name for check in failed if check.name.rpartition("/")[0] in ("", data)]
     if any(part in name for name in own for part in INVALIDATING):
         return INVALID
     return DOUBTFUL if own else ""
 
 
-def failure_note(results: Iterable[Result]) -> str:
-    """The note of a table whose rows are marked with a dagger; empty if no check failed."""
-    found = {failure(each, str(card.get("name"))) for each in results for card in each.meta.get("data") or ()}
-    return f"† {FAILED}." if INVALID in found else f"† {WEAK}." if DOUBTFUL in found else ""
+def concerns(check: Check, measure: str) -> bool:
+    """Whether a failed check makes the numbers of this measure doubtful."""
+    return not check.measures or measure in check.measures
+
+
+def failure_note(results: Iterable[Result], data: str | None = None) -> str:
+    """The note of a table whose rows are marked with a dagger, naming what failed; empty if no check failed.
+
+    `data`: only the checks of this dataset.
+    """
+    found: set[str] = set()
+    failed: dict[str, None] = {}
+    for each in results:
+        names = [str(card.get("name")) for card in each.meta.get("data") or ()]
+        wanted = [name for name in names if data in (None, name)]
+        found |= {failure(each, name) for name in wanted}
+        own = (check for check in each.checks if not check.ok and check.name.rpartition("/")[0] in ("", *wanted))
+        failed |= {f"{check.name}: {check.detail}": None for check in own}
+    rule = FAILED if INVALID in found else WEAK if DOUBTFUL in found else ""
+    return f"† {rule} ({'; '.join(failed)})." if rule else ""
 
 
 def checks_warning(*results: Result) -> str:
@@ -188,7 +215,8 @@ def checks_warning(*results: Result) -> str:
     if not failed:
         return ""
     invalid = any(part in name for name in failed for part in INVALIDATING)
-    rule = "do not interpret these numbers" if invalid else "do not quote these numbers without it"
+    them = "it" if len(failed) == 1 else "them"
+    rule = "do not interpret these numbers" if invalid else f"do not quote these numbers without {them}"
     return f"{len(failed)} of {len(checks)} checks failed: {rule}"
 
 
@@ -196,6 +224,11 @@ def size_of_words(result: Result, estimate: Estimate) -> Estimate | None:
     """The mean absolute lean of a word, of the same measure and data; None if the result has none."""
     wanted = (estimate.measure, estimate.data, f"{OF_WORDS}{estimate.statistic}")
     return next((e for e in result.estimates if (e.measure, e.data, e.statistic) == wanted), None)
+
+
+def with_words(result: Result, estimates: Iterable[Estimate]) -> list[Estimate]:
+    """The estimates, those of templates followed by the mean absolute lean of a word."""
+    return [each for e in estimates for each in (e, size_of_words(result, e)) if each is not None]
 
 
 def cancels(result: Result, estimate: Estimate) -> bool:

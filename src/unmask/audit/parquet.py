@@ -6,21 +6,23 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unmask.audit.attribution import with_contributions
-from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import OutputError, Unscorable
 from unmask.core.files import writing
 from unmask.core.types import Encoded, Pair, Row, SentenceScore
 from unmask.findings.envelope import DIGEST
 from unmask.findings.tables import ITEM_COLUMNS, LEADING, PER_TOKEN, SIDES, TOKEN_COLUMNS, TRAILING
 from unmask.measures.spans import align
-from unmask.models import Lm
+
+if TYPE_CHECKING:  # reading a result needs no torch
+    from unmask.audit.scoring import ScoredItem
+    from unmask.models import Lm
 
 GROUP = 1 << 15  # rows written at once: reading a file of many small row groups takes several times as long
 

@@ -8,7 +8,7 @@ import shutil
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -169,7 +169,7 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
             found.certificates.extend(certificates)
             prefix = f"{name}/" if len(plan) > 1 else ""
             found.checks.extend(
-                Check(prefix + each.name, each.ok, each.detail)
+                replace(each, name=prefix + each.name)
                 for each in (*checks(evidence, measures, rows, lm), *precision_checks(lm, certificates))
             )
         tables.close()

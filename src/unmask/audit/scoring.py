@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
 from unmask.audit.checks import Evidence
 from unmask.core.errors import Unscorable
 from unmask.core.progress import Step, part_of
-from unmask.core.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
+from unmask.core.types import Measure, Outcome, Pair, Probe, Probes, Row, SentenceScore, Side
 from unmask.measures.probes import TokenSum
 from unmask.models import Engine, Lm
 from unmask.models.batches import Readings
@@ -64,16 +65,21 @@ def score_items(  # noqa: PLR0913 - what is scored, with what, and what is repor
     With `only`, an item is scored with the measures named for it.
     """
     last: Callable[[], list[ScoredItem]] = list
-    for begin, end in _chunks(len(items), engine.limits.items):
-        step = part_of(progress, begin / len(items), (end - begin) / len(items))
+    order, begun, ordered = _order(items, engine), 0, _InOrder(items)
+    more_probes = functools.partial(evidence.more_probes, items, lm=engine.lm)
+    for size in _chunk_sizes(len(items), engine.limits.items):
+        step = part_of(progress, begun / len(items), size / len(items))
+        begun += size
         with tune_interpreter():
-            plan, answers = _submit(items[begin:end], measures, engine, evidence, step, only)
-            done = last()
+            chunk = [items[position] for position in islice(order, size)]
+            plan, answers = _submit(chunk, measures, engine, more_probes, step, only)
+            done = ordered.add(last())
+        ordered.expect(chunk)
         last = functools.partial(_score_chunk, data, plan, answers, evidence, engine.lm)
         if done:
             yield done
     with tune_interpreter():
-        done = last()
+        done = ordered.add(last())
     evidence.refuse_bad_outputs(engine.lm, complete=True)
     if done:
         yield done
@@ -83,32 +89,89 @@ def _submit(
     chunk: Sequence[Pair],
     measures: Sequence[Measure],
     engine: Engine,
-    evidence: Evidence,
+    more_probes: Callable[[list[Probe]], list[Probe]],
     step: Step,
     only: Only | None,
 ) -> tuple[Plan, Callable[[], Readings]]:
     """Plan the probes of a chunk and submit them to the engine; on a GPU the results come later."""
-    engine.lm.prime([text for item in chunk for text in item.sides().values()])
+    engine.lm.prime(_texts(chunk))
     wanted = (
         (item, measure) for item in chunk for measure in measures if only is None or measure.name in only[item.id]
     )
     plan = [(item, measure, _plan_probes(item, measure, engine.lm)) for item, measure in wanted]
     asked = [side for _, _, ask in plan if not isinstance(ask, str) for side in ask.values()]
     probes = [probe for of_side in asked for probe in of_side]
-    return plan, engine.submit([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
+    return plan, engine.submit([*probes, *more_probes(probes)], step)
 
 
-def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
+def _chunk_sizes(items: int, most: int) -> Iterator[int]:
     """Small chunks first, so that a GPU starts early, then larger ones, to fill batches of one length.
 
     The last is small again: it is scored when the GPU has finished.
     """
-    begin, size = 0, FIRST
-    while begin < items:
-        left = items - begin
-        end = begin + min(size, most, left if left <= FIRST * GROWTH else left * 3 // 4)
-        yield begin, end
-        begin, size = end, size * GROWTH
+    left, size = items, FIRST
+    while left:
+        taken = min(size, most, left if left <= FIRST * GROWTH else left * 3 // 4)
+        yield taken
+        left, size = left - taken, size * GROWTH
+
+
+def _order(items: Sequence[Pair], engine: Engine) -> Iterator[int]:
+    """The positions of the items in the order in which they are scored.
+
+    For a GPU items of one length come together, which makes few and hardly padded batches; the longest come first,
+    because they take a GPU longer and the host no longer than others. The first few are found by their text, so that
+    the GPU starts before all are tokenised.
+    """
+    block = engine.limits.by_length
+    if block <= 1:
+        yield from range(len(items))
+        return
+    for begin in range(0, len(items), block):
+        positions = list(range(begin, min(begin + block, len(items))))
+        positions.sort(key=lambda position: -sum(map(len, items[position].sides().values())))
+        yield from positions[:FIRST]
+        left = positions[FIRST:]
+        engine.lm.prime(_texts([items[position] for position in left]))
+        yield from sorted(left, key=lambda position: -_longest(items[position], engine.lm))
+
+
+def _longest(item: Pair, lm: Lm) -> int:
+    """Tokens of the longest sentence of an item; 0 if one cannot be encoded."""
+    try:
+        return max(len(lm.encode(text).ids) for text in item.sides().values())
+    except Unscorable:
+        return 0
+
+
+def _texts(items: Iterable[Pair]) -> list[str]:
+    return [text for item in items for text in item.sides().values()]
+
+
+@dataclass(slots=True)
+class _InOrder:
+    """Gives scored items back in the order of the data, whatever the order in which they were scored."""
+
+    items: Sequence[Pair]
+    given: int = 0  # items given back so far
+    _expected: Sequence[Pair] = ()  # of the chunk whose scores come next
+    _held: dict[str, list[ScoredItem]] = field(default_factory=dict)  # by item, none if it has no measure
+
+    def expect(self, chunk: Sequence[Pair]) -> None:
+        """The items whose scores come next."""
+        self._expected = chunk
+
+    def add(self, scored: Iterable[ScoredItem]) -> list[ScoredItem]:
+        """Add the scores of a chunk; returns what comes next in the data, as far as it is there."""
+        for item in self._expected:
+            self._held[item.id] = []
+        for each in scored:
+            self._held[each.item.id].append(each)
+        ready: list[ScoredItem] = []
+        while self.given < len(self.items) and self.items[self.given].id in self._held:
+            ready += self._held.pop(self.items[self.given].id)
+            self.given += 1
+        return ready
 
 
 def _score_chunk(data: str, plan: Plan, read: Callable[[], Readings], evidence: Evidence, lm: Lm) -> list[ScoredItem]:

@@ -47,6 +47,11 @@ class MeasureFact:
         """Whether the correlation with the dose is positive beyond chance."""
         return self.low > 0
 
+    @property
+    def reverses(self) -> bool:
+        """Whether the correlation is negative beyond chance: the score falls where the bias rises."""
+        return self.high < 0
+
     def describe(self) -> str:
         """The bias type, with the correlation and its interval."""
         known = math.isfinite(self.low)
@@ -65,6 +70,11 @@ class Verdict:
     validity: str
 
     @property
+    def finding(self) -> str:
+        """What was found, and what known models have."""
+        return ". ".join(part for part in (self.leans, self.known) if part) + "."
+
+    @property
     def caution(self) -> str:
         """What every reader of the number should know: what is noise, and whether the measure is valid."""
         return ". ".join(part for part in (self.known, self.noise, self.validity) if part) + "."
@@ -76,7 +86,7 @@ class Verdict:
 
 def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
     """The verdict on a headline estimate of an audit."""
-    failed = failure(result, estimate.data)
+    failed = failure(result, estimate.data, estimate.measure)
     words = f"On {estimate.data} {FAILED}" if failed == INVALID else sentence(result, estimate)
     leans = f"{words} ({code(estimate)})" + (f"; {WEAK}" if failed and failed != INVALID else "")
     known = published_line(result, estimate)
@@ -94,6 +104,11 @@ def cautions(estimates: Sequence[Estimate]) -> list[str]:
     return [*lines, *([f"{_followed(estimates)} ({GUIDE})"] if estimates else [])]
 
 
+def sentence_case(line: str) -> str:
+    """The line with a capital letter and a full stop."""
+    return f"{line[:1].upper()}{line[1:]}."
+
+
 def _smallest(unit: str, estimates: Sequence[Estimate]) -> str:
     """The smallest visible difference of measures in one unit: `10.1 to 10.9 points`, `0.692 nats (sld)`."""
     ordered = sorted(estimates, key=detectable_difference)
@@ -104,14 +119,19 @@ def _smallest(unit: str, estimates: Sequence[Estimate]) -> str:
 
 def _followed(estimates: Sequence[Estimate]) -> str:
     """Which measures follow planted biases, by the statistic that is shown or by another one."""
-    groups: dict[str, list[str]] = {"followed by": [], "not beyond chance by": [], "untested:": []}
+    groups: dict[str, list[str]] = {
+        name: [] for name in ("followed by", "not beyond chance by", "falling where the bias rises:", "untested:")
+    }
     known: list[MeasureFact] = []
     for estimate in estimates:
         own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
         known += own
         following = sorted((f for f in own if f.follows), key=lambda f: f.statistic != estimate.statistic)
+        reversed_ = _categories([f for f in own if f.reverses and f.statistic == estimate.statistic])
         if following:
             groups["followed by"].append(_follower(estimate, own, following))
+        elif reversed_:
+            groups["falling where the bias rises:"].append(f"{estimate.measure} ({' and '.join(reversed_)})")
         else:
             groups["not beyond chance by" if own else "untested:"].append(estimate.measure)
     said = "; ".join(f"{words} {', '.join(names)}" for words, names in groups.items() if names)
@@ -157,12 +177,13 @@ def validity_line(estimate: Estimate) -> str:
 
 
 def _doses_followed(statistic: str, facts: Sequence[MeasureFact]) -> str:
-    """The doses that a statistic follows, and those it does not follow beyond chance."""
-    sides = {follows: [fact.describe() for fact in facts if fact.follows is follows] for follows in (True, False)}
-    parts = [
-        *([f"follows the dose of {', '.join(sides[True])}"] if sides[True] else []),
-        *([f"does not follow beyond chance that of {', '.join(sides[False])}"] if sides[False] else []),
-    ]
+    """The doses that a statistic follows, those it does not follow beyond chance, and those it goes against."""
+    ways = {
+        "follows the dose of": [fact for fact in facts if fact.follows],
+        "does not follow beyond chance that of": [fact for fact in facts if not (fact.follows or fact.reverses)],
+        "falls where it rises for": [fact for fact in facts if fact.reverses],
+    }
+    parts = [f"{words} {', '.join(fact.describe() for fact in found)}" for words, found in ways.items() if found]
     return f"its {statistic} {' and '.join(parts)}"
 
 

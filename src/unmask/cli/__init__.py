@@ -25,10 +25,30 @@ from unmask.core.errors import MAX_FOUND, MAX_MESSAGE, DataError, UnmaskError, o
 from unmask.findings import terminal
 from unmask.training.distributed import is_main_process, world_size
 
-COMMANDS = (  # each is the function of its name in the module of its name, or the `app` there
-    *("audit", "plan", "compare", "diagnose", "explain", "explore", "gate", "report", "list", "mitigate", "task"),
-    *("prompts", "annotate", "vectors", "corpus", "data", "store", "study", "run", "export", "import"),
-)
+SUMMARIES = {  # each is the function of its name in the module of its name, or the `app` there
+    "audit": "Measure the bias of a model on pairs of sentences and templates.",
+    "plan": "Find what the data can see, and how many items are needed.",
+    "compare": "Compare runs item by item: every change with its interval.",
+    "diagnose": "Test what a score depends on besides bias.",
+    "explain": "Show how much each token contributes to a pair's difference.",
+    "explore": "Serve a local page: pairs, tokens, models, a live input box.",
+    "gate": "Fail if a run is worse than its baseline: for CI.",
+    "report": "Write a page, tables for a paper, figures or a model card.",
+    "list": "List measures, data, models, diagnoses, mitigations, tasks …",
+    "mitigate": "Mitigate the bias of a model and measure the change and cost.",
+    "task": "Measure bias in downstream tasks.",
+    "prompts": "Find the likeliest words for prompts and classify them.",
+    "annotate": "Annotate the answers to prompts that the rules left undecided.",
+    "vectors": "Test associations in word vectors or hidden states.",
+    "corpus": "Count, flag and measure the words of two groups in a corpus.",
+    "data": "Fetch and verify datasets; show a card and a sample.",
+    "store": "Show where model outputs are cached and how large they are.",
+    "study": "Replicate a paper beside its published numbers.",
+    "run": "Repeat a command from its run file.",
+    "export": "Write a result in the format of another tool.",
+    "import": "Import a run of lm-eval as the result of an audit.",
+}
+COMMANDS = tuple(SUMMARIES)
 FORMER = {"judge": "annotate"}  # earlier names of commands
 MODULES = {**FORMER, "import": "import_run"}  # of commands whose module and function have another name
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True}  # settings of a command that runs another
@@ -53,11 +73,13 @@ def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
         home = MODULES.get(name, name)
         module = import_module(f"unmask.cli.{home}")
         if hasattr(module, "app"):
-            app.add_typer(module.app, name=name)
+            app.add_typer(module.app, name=name, short_help=SUMMARIES[name])
         else:
             function = module.listing if name == "list" else getattr(module, home)
             settings = PASSING if name == "run" else None
-            app.command(name, hidden=name in FORMER, context_settings=settings)(function)
+            app.command(name, hidden=name in FORMER, context_settings=settings, short_help=SUMMARIES.get(name))(
+                function
+            )
     return app
 
 
@@ -172,7 +194,8 @@ def _explain_usage(error: Any) -> tuple[str, int]:
         error.show()
         return "", error.exit_code
     command = error.ctx.command_path if getattr(error, "ctx", None) else "unmask"
-    return f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code
+    message = error.format_message().replace("Value error, ", "").rstrip(".")  # of the library that checks values
+    return f"{message} (see {command} --help)", error.exit_code
 
 
 def _print_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -184,7 +184,7 @@ def _print_card(card: Card, checksum: str, facts: Sequence[Mapping[str, str]]) -
     for label, value in (
         ("name", card.name),
         ("title", card.title),
-        ("items", f"{card.size:,}"),
+        ("items", f"{card.size:,}" if card.size else "number not known"),
         ("languages", ", ".join(card.languages)),
         ("licence", card.licence),
         ("source", card.source),

@@ -38,7 +38,7 @@ def explore(  # noqa: PLR0913, PLR0917 - the parts of the command
         typer.Option(help="Write a static copy of the page to this folder instead of serving it.", show_default="none"),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the URL.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the URL as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the URL, or the page of the copy, as JSON.")] = False,
     *,
     opening: Annotated[Opening, options.Without("kind", "dtype", "tf32")],
 ) -> None:
@@ -63,7 +63,8 @@ def explore(  # noqa: PLR0913, PLR0917 - the parts of the command
     if bundle is not None:
         from unmask.explorer.bundle import write_bundle
 
-        say(f"copy in {write_bundle(site, bundle, progress=say)}: open it in a browser")
+        page = write_bundle(site, bundle, progress=say)
+        print_json({"page": str(page)}) if as_json else say(f"copy in {page}: open it in a browser")
         return
     count = len(site.runs.results) + len(site.others)
     socket = open_socket(port)

@@ -64,7 +64,8 @@ def _describe_data(source: Any) -> str:
 
     card, kinds = source.card, {DatasetSource: "pairs", TableSource: "table", ScoreSource: "scores"}
     kind = kinds.get(type(source), "task")
-    facts = f"{card.size:,} items, {', '.join(card.languages)}, {card.licence}"
+    items = f"{card.size:,} items, " if card.size else ""
+    facts = f"{items}{', '.join(card.languages)}, {card.licence}"
     return f"[{kind}] {card.title}; {facts} ({availability(card)})"
 
 

@@ -67,7 +67,8 @@ def study(  # noqa: PLR0913 - the parts of the command
 
     plan = make_plan(name, options=replace(options, settings=_settings(settings or ())), runtime=runtime)
     if dry_run:
-        from unmask.studies.durations import forecast, parts_table
+        from unmask.studies.durations import forecast
+        from unmask.studies.parts import parts_table
 
         missing = list(plan.steps) if out is None else plan.missing_steps(out)
         found, parts = forecast(plan.steps, missing, plan.runtime), parts_table(plan.study, plan.roles, plan.steps)

@@ -6,6 +6,7 @@ would be hidden. The package therefore forwards a call to its function, which is
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -20,5 +21,10 @@ def make_callable(package: str, module: str, function: str) -> None:
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             return getattr(import_module(module), function)(*args, **kwargs)
+
+        @property
+        def __signature__(self) -> inspect.Signature:
+            """That of the function, for help in notebooks and editors."""
+            return inspect.signature(getattr(import_module(module), function))
 
     sys.modules[package].__class__ = CallablePackage

@@ -19,6 +19,7 @@ class Value:
     method: str = ""  # "wilson", "bootstrap-t over 77 writers", …
     unit: str = field(default="", kw_only=True)  # what was resampled: "writer", "target term"; empty: single items
     design_effect: float | None = field(default=None, kw_only=True)  # variance over that of independent items
+    df: float | None = field(default=None, kw_only=True)  # degrees of freedom of the interval; None: normal, or unknown
 
     @property
     def has_interval(self) -> bool:
@@ -63,7 +64,7 @@ class Estimate(Value):
     @classmethod
     def of(cls, value: Value, **fields: Any) -> Self:
         """A value with what it estimates."""
-        known = {"unit": value.unit, "design_effect": value.design_effect}
+        known = {"unit": value.unit, "design_effect": value.design_effect, "df": value.df}
         return cls(value.value, value.low, value.high, value.method, **known | fields)
 
     @property

@@ -97,7 +97,8 @@ def option_words(group: Any) -> list[str]:
 def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
     """Build option groups from keyword arguments, each a whole group by its name or a field of one.
 
-    A field that several groups have, such as `offline`, is set in all of them. An unknown name is an error.
+    A field that several groups have, such as `offline`, is set in all of them; a path may be text. An unknown name is
+    an error.
     """
     names = {name: {each.name for each in fields(group)} for name, group in groups.items()}
     known = set(groups).union(*names.values())
@@ -108,7 +109,10 @@ def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
     for name, group in groups.items():
         whole = given.get(name)
         base = group() if whole is None else whole
-        built.append(replace(base, **{key: given[key] for key in names[name] if key in given}))
+        paths = {key for key, hint in get_type_hints(group).items() if Path in get_args(hint)}
+        values = {key: given[key] for key in names[name] if key in given}
+        values |= {key: Path(value) for key, value in values.items() if key in paths and isinstance(value, str)}
+        built.append(replace(base, **values))
     return tuple(built)
 
 

@@ -70,7 +70,7 @@ class Card:
     languages: tuple[str, ...]
     citation: str  # BibTeX
     source: str  # "nyu-mll/crows-pairs@8aaac11:data/crows_pairs_anonymized.csv"
-    size: int
+    size: int  # number of items; 0 if it is not known
     problems: str
     package: str = "unmask.data"  # the package that ships its files without URL
     manual: str = ""  # how to get the files, if they cannot be downloaded by name; they have no checksum then
@@ -333,3 +333,4 @@ class Check:
     name: str
     ok: bool
     detail: str
+    measures: tuple[str, ...] = ()  # those that failed it; empty: it passed, or concerns all

@@ -16,6 +16,7 @@ from unmask.corpus.counting import GROUPS, CorpusCounts, TermCounter
 from unmask.corpus.ratios import ilps, word_share
 from unmask.corpus.terms import FEMININE
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_number
 from unmask.stats.shares import wilson
 
 MEASURE = "corpus-count"
@@ -138,9 +139,9 @@ def _answers(summary: CountSummary) -> Iterator[str]:
     if np.isfinite(ratio.value):
         times = float(np.exp(abs(ratio.value)))
         more, less = names if ratio.value >= 0 else names[::-1]
-        ends = f"95%: {ratio.low:+.3f} to {ratio.high:+.3f}, {ratio.method}"
+        ends = f"95%: {signed_number(ratio.low, 3)} to {signed_number(ratio.high, 3)}, {ratio.method}"
         yield (
-            f"ILPS = ln(P_{names[0]} / P_{names[1]}) = {ratio.value:+.3f} "
+            f"ILPS = ln(P_{names[0]} / P_{names[1]}) = {signed_number(ratio.value, 3)} "
             f"({ends if ratio.has_interval else ratio.method}): "
             f"for each {less} word there are {times:.2f} {more} ones."
         )
@@ -149,7 +150,7 @@ def _answers(summary: CountSummary) -> Iterator[str]:
     if (rho := summary.correlation) is not None:
         yield (
             f"Over {rho.n} professions the share of feminine words in sentences with a profession and "
-            f"the share of women in it (US, 2020) correlate with Spearman's ρ = {rho.value:+.2f} "
+            f"the share of women in it (US, 2020) correlate with Spearman's ρ = {signed_number(rho.value)} "
             f"(p = {rho.p:.2g})."
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
+from unmask.findings.numbers import number
 from unmask.stats.repeats import pool_repeats
 from unmask.vectors.findings import estimates_of
 from unmask.vectors.spec import VectorMeasure, VectorResult
@@ -82,7 +83,7 @@ def _finding(measured: MeasureOverTrainings) -> Finding:
         rows.append((data, statistic, _mean(estimates), spread, below, *own))
     means = {f"{each.data} {each.statistic}": each for each in measured.means()}
     table = Table(f"{measured.measure.title} ({name}), by training", columns, tuple(rows), _NOTE)
-    described = "; ".join(f"{label} {each.value:.2f}" for label, each in means.items())
+    described = "; ".join(f"{label} {number(each.value)}" for label, each in means.items())
     chart = charts.intervals([charts.interval_row(label, each) for label, each in means.items()], axis=name, null=0.0)
     plot = Plot(f"{name}-trainings", f"{name}, mean over trainings", f"{name} by question: {described}.", chart)
     return Finding(tuple(_answers(name, means, len(seeds))), (table,), (plot,), tuple(_notes(measured)))
@@ -91,8 +92,8 @@ def _finding(measured: MeasureOverTrainings) -> Finding:
 def _answers(name: str, means: Mapping[str, Estimate], trainings: int) -> Iterator[str]:
     over = f"{trainings} trainings" if trainings > 1 else "one training"
     for label, each in means.items():
-        ends = f" (95%: {each.low:.2f} to {each.high:.2f})" if each.has_interval else ""
-        yield f"{name}, {label}: {each.value:.2f}{ends} over {over}."
+        ends = f" (95%: {number(each.low)} to {number(each.high)})" if each.has_interval else ""
+        yield f"{name}, {label}: {number(each.value)}{ends} over {over}."
 
 
 def _notes(measured: MeasureOverTrainings) -> Iterator[str]:

@@ -28,6 +28,7 @@ from unmask.core.progress import with_label
 from unmask.core.seeds import generator
 from unmask.corpus.spec import EffectSettings
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_number
 from unmask.mitigate.evaluation import MEN, WOMEN, BiasEvaluation, compare_headlines, evaluate_model
 from unmask.mitigate.mlm import rows_digest
 from unmask.mitigate.swap import Swapper, default_lexicon
@@ -239,7 +240,12 @@ def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Ite
             continue
         significant = other.p_holm is not None and other.p_holm < ALPHA
         change, excess = (
-            f"{value.value:+.3f}, " + (f"{value.low:+.3f} to {value.high:+.3f}" if value.has_interval else value.method)
+            f"{signed_number(value.value, 3)}, "
+            + (
+                f"{signed_number(value.low, 3)} to {signed_number(value.high, 3)}"
+                if value.has_interval
+                else value.method
+            )
             for value in (shift.difference, other.difference)
         )
         verdict = "beyond what the placebo did" if significant else "not distinguishable from the placebo"

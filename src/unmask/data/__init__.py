@@ -235,7 +235,9 @@ def _locate_all(source: DataSource, data_dir: Path | str | None, *, offline: boo
     located = [files.locate(source.card, file, data_dir=_folder(data_dir), offline=offline) for file in given]
     warnings = []
     for file, location in zip(given, located, strict=True):
-        if not location.verified:
+        if location.verified is None:
+            warnings.append(f"the checksum of the published {file.name} is not known: numbers on it are unverified")
+        elif not location.verified:
             sums = f"sha256 {location.sha256[:12]}…, expected {file.sha256[:12]}…"
             warnings.append(f"{file.name} is not the published file ({sums}): numbers on it are unverified")
     verified = all(location.verified for location in located)

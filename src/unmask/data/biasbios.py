@@ -111,8 +111,8 @@ def _gender(value: object, where: str) -> str:
 def _read_pickle(source: Source, allow_pickle: bool) -> list[Mapping[str, Any]]:
     if not allow_pickle:
         raise DataError(
-            f"{source.name} is a pickle, which can run arbitrary code: set allow_pickle if you trust it, or "
-            "give a Parquet, JSONL or CSV file"
+            f"{source.name} is a pickle, which can run arbitrary code: set allow_pickle (--allow-pickle) if you "
+            "trust it, or give a Parquet, JSONL or CSV file"
         )
     import pickle
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from unmask.core.boundary import Rows, read_text
 from unmask.core.errors import DataError, UnmaskError, one_line, quote, shorten
-from unmask.core.hub import private_hub
+from unmask.core.hub import connection_problem, private_hub
 from unmask.core.types import Dataset
 from unmask.core.yaml_text import parse_yaml
 from unmask.data import pairs
@@ -110,14 +110,16 @@ def fetch(data: HubData, *, offline: bool = False) -> Fetched:
     from huggingface_hub import is_offline_mode
 
     offline = offline or is_offline_mode()
+    unreachable = "" if offline else connection_problem()
     try:
         with private_hub(offline=offline):
-            return _from_cache(data) if offline else _from_hub(data)
+            return _from_cache(data) if offline or unreachable else _from_hub(data)
     except UnmaskError:
         raise
     except Exception as error:  # of the network, the hub, or the disk
-        reason = shorten(one_line(str(error).strip().split("\n", 1)[0]), 300) or type(error).__name__
-        raise DataError(f"cannot read {PREFIX}{data.repo} ({reason}): {_advice(error, offline=offline)}") from error
+        reason = unreachable or shorten(one_line(str(error).strip().split("\n", 1)[0]), 300) or type(error).__name__
+        advice = "check the network connection" if unreachable else _advice(error, offline=offline)
+        raise DataError(f"cannot read {PREFIX}{data.repo} ({reason}): {advice}") from error
 
 
 def _advice(error: Exception, *, offline: bool) -> str:

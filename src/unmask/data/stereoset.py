@@ -2,11 +2,12 @@
 
 stereoset: intrasentence, the three sentences differ in one word; the context holds the word BLANK.
 stereoset-intersentence: which of three sentences follows the context, the sentence before?
+stereoset-pt, stereoset-pt-intersentence: both in Brazilian Portuguese (Firmino, 2026), in the same format.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -72,6 +73,39 @@ INTERSENTENCE = Card(
         "Stereotypes are those of the US."
     ),
 )
+PORTUGUESE = Card(
+    name="stereoset-pt",
+    title="StereoSet-PTBR, intrasentence",
+    folder="stereoset_ptbr",
+    files=github_files(
+        "firminovitoria/stereoset-ptbr/150fef0ba2386b3d8173fe7d907890ba403f71f2/data/", {"dev_ptbr.json": ""}
+    ),
+    licence="CC BY-SA 4.0",
+    languages=("pt",),
+    citation="""\
+@misc{firmino-2026-stereoset,
+  title = {{StereoSet-PTBR}},
+  author = {Firmino, Vit{\\'o}ria},
+  year = {2026},
+  howpublished = {firminovitoria/stereoset-ptbr on GitHub},
+}""",
+    source="firminovitoria/stereoset-ptbr@150fef0:data/dev_ptbr.json (data.intrasentence)",
+    size=2106,
+    problems=(
+        "Translated sentence by sentence by a language model (gpt-4.1-mini), by its README; 517 sentences with a wrong "
+        "blank were corrected by hand, the others were not reviewed for meaning. Stereotypes are those of the US. The "
+        "words of the three sentences need not agree with the sentence in gender and number. What was said of the "
+        "original (Blodgett et al., 2021) applies here too."
+    ),
+    manual="its checksum is not known here: download data/dev_ptbr.json of its repository at commit 150fef0",
+)
+PORTUGUESE_INTERSENTENCE = replace(
+    PORTUGUESE,
+    name="stereoset-pt-intersentence",
+    title="StereoSet-PTBR, intersentence",
+    source="firminovitoria/stereoset-ptbr@150fef0:data/dev_ptbr.json (data.intersentence)",
+    size=2123,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +160,13 @@ def _item(name: str, example: StereoSetExample, at: str) -> Pair:
     )
 
 
+def _source(card: Card, part: Literal["intrasentence", "intersentence"]) -> DatasetSource:
+    return DatasetSource(card, partial(load_part, name=card.name, part=part))
+
+
 DATASETS = (
-    DatasetSource(INTRASENTENCE, partial(load_part, name=INTRASENTENCE.name, part="intrasentence")),
-    DatasetSource(INTERSENTENCE, partial(load_part, name=INTERSENTENCE.name, part="intersentence")),
+    _source(INTRASENTENCE, "intrasentence"),
+    _source(INTERSENTENCE, "intersentence"),
+    _source(PORTUGUESE, "intrasentence"),
+    _source(PORTUGUESE_INTERSENTENCE, "intersentence"),
 )

@@ -14,6 +14,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.findings.numbers import number
 from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.bootstrap import resampled_items
@@ -130,7 +131,7 @@ def _answers(what: str, agreements: Sequence[RankAgreement]) -> list[str]:
     if not known:
         return []
     most, least = (pick(known, key=lambda agreement: agreement.tau.value) for pick in (max, min))
-    alike, unlike = (f"{tau.value:.2f}, {tau.low:.2f} to {tau.high:.2f}" for tau in (most.tau, least.tau))
+    alike, unlike = (f"{number(tau.value)}, {number(tau.low)} to {number(tau.high)}" for tau in (most.tau, least.tau))
     sure = sum(agreement.tau.low > 0 for agreement in known)
     return [
         f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {alike}), {least.a} and "

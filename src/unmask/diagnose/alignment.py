@@ -15,6 +15,7 @@ from unmask.diagnose.common import results, swap_sides
 from unmask.diagnose.shuffle import encode_sentences
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Table, charts
+from unmask.findings.numbers import number, signed_number
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
 from unmask.stats import Comparison, comparisons
@@ -162,8 +163,8 @@ def _answers(observation: DiagnosisObservation) -> Iterator[str]:
         most = max(changes, key=lambda name: abs(changes[name].change.value))
         change, others = changes[most].change, changes[most].others
         answer += (
-            f"; without them the bias score of {most} changes most, by {change.value:+.1f} points "
-            f"({change.low:.1f} to {change.high:.1f}), to {others.value:.1f} over {others.n:,} pairs"
+            f"; without them the bias score of {most} changes most, by {signed_number(change.value, 1)} points "
+            f"({number(change.low, 1)} to {number(change.high, 1)}), to {others.value:.1f} over {others.n:,} pairs"
         )
     yield answer
     matter = sum(ORDER in mark for mark in result.issues.values())

@@ -17,6 +17,7 @@ from unmask.diagnose.common import results, swap_sides
 from unmask.diagnose.doses import OCCUPATION, sibling_dose
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.findings.numbers import number
 from unmask.measures import MEASURES, find, select_measures
 from unmask.stats.dose_response import DoseResponse, dose_response
 from unmask.stats.table import STATISTICS
@@ -134,7 +135,7 @@ def _ranking_table(responses: Sequence[DoseResponse], doses: int) -> Table:
         "scores rise with the dose (asld: with its size)? Intervals: items, or words of templates, "
         "resampled jointly for all siblings; p: of τ, exact. Step: the smallest dose difference at which "
         "every two siblings differ significantly in the right order (bias scores: McNemar; means: t test; "
-        "appd: bootstrap of words and templates; p < 0.05 by Holm over all pairs of siblings); a dash: at "
+        "appd: t test over words × templates; p < 0.05 by Holm over all pairs of siblings); a dash: at "
         "none.",
     )
 
@@ -171,8 +172,8 @@ def _describe(response: DoseResponse) -> str:
     if np.isnan(response.kendall.value):
         return f"{what}, the same at every dose"
     step = "no dose step" if response.step is None else f"dose steps of {response.step}"
-    ends = f"{response.kendall.low:.2f} to {response.kendall.high:.2f}"
-    return f"{what} separates {step}, τ with the dose {response.kendall.value:.2f} ({ends})"
+    ends = f"{number(response.kendall.low)} to {number(response.kendall.high)}"
+    return f"{what} separates {step}, τ with the dose {number(response.kendall.value)} ({ends})"
 
 
 def _plot(responses: Sequence[DoseResponse]) -> Plot:

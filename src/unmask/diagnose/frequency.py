@@ -18,6 +18,7 @@ from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observ
 from unmask.diagnose.word_frequencies import COUNTS, WordFrequencies, frequencies_for
 from unmask.diagnose.word_groups import ADVANTAGED, DISADVANTAGED, GroupWord, WordGroups
 from unmask.findings import Cell, Finding, Table
+from unmask.findings.numbers import signed_number
 from unmask.stats import holm
 from unmask.stats.regression import PropertyRegression
 from unmask.stats.shares import Contrast, contrast
@@ -204,7 +205,7 @@ def _answers(by_data: Data) -> Iterator[str]:
     for data, groups in by_data.items():
         (ahead, both), (ahead_decided, both_decided) = (_ahead(groups.values(), ties=ties) for ties in (True, False))
         contrasts = _contrasts(groups).items()
-        sure = [f"{name} ({gap.value:+.2f})" for name, (gap, p) in contrasts if p is not None and p < 0.05]
+        sure = [f"{name} ({signed_number(gap.value)})" for name, (gap, p) in contrasts if p is not None and p < 0.05]
         yield (
             f"{data}: the advantaged group's words have the better mean rank in {ahead} of {both} bias types "
             f"({ahead_decided} of {both_decided} without words equally often in both groups); over all words log10 "

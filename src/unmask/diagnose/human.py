@@ -21,6 +21,7 @@ from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.roc import RocAuc, roc_auc, roc_auc_difference, roc_points
 from unmask.stats.table import Flags
+from unmask.stats.units import Units, units_of_items
 
 VOTES = "votes"
 MAX_VOTES = 5  # number of annotators besides the writer
@@ -56,6 +57,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
             f"votes is {settings.votes}; expected 1 to {MAX_VOTES}: of six people, the writer always votes biased"
         )
     votes = {item.id: count for item in data.items if (count := _votes(item.groups, item.id)) is not None}
+    groups = [item.groups for item in data.items if item.id in votes]
     scores: dict[str, Floats] = {}
     for name, items in session.scores(data, session.pair_measures(data, settings.measures)).items():
         scores[name] = np.array([item.row.difference for item in items if item.row.item in votes])
@@ -64,7 +66,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
     labelled = {}
     for people, writer in PEOPLE.items():
         biased = np.array([count + writer > settings.votes for count in votes.values()], dtype=np.bool_)
-        labelled[people] = _label(biased, scores)
+        labelled[people] = _label(biased, scores, groups)
     return HumanResult(votes, scores, labelled)
 
 
@@ -87,15 +89,17 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
                 tuple(rows),
                 f"A pair is biased when more than {settings.votes} people named its category: of six, the writer one "
                 "of them, as the paper says; or of the five annotators alone, whom the paper's examples count. 0.5 "
-                "is chance; below it, measure and people disagree. Interval: bootstrap within both groups of pairs. "
-                "p: Mann-Whitney, against 0.5, Holm over the measures of a model.",
+                "is chance; below it, measure and people disagree. Interval: DeLong's on the logit, over the "
+                "units of the data (writers). p: against 0.5, Mann-Whitney if pairs are independent, else Student's "
+                "over units; Holm over the measures of a model.",
                 digits=3,
             ),
             Table(
                 "Measures compared on the pairs both score",
                 ("model", "data", "votes of", "measure", "against", "AUC difference", "pairs", "p", "p Holm"),
                 tuple(compared),
-                "Interval and p by DeLong's test for the same pairs, Holm over all comparisons of a model.",
+                "Interval and p by DeLong's test for the same pairs, over the units of the data; Holm over all "
+                "comparisons of a model.",
                 digits=3,
             ),
             *_low_agreement_tables(observations),
@@ -141,10 +145,14 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
     return int(votes)
 
 
-def _label(biased: Flags, scores: Mapping[str, Floats]) -> LabelledPairs:
-    """Areas of all measures, and their differences, against these labels."""
+def _label(biased: Flags, scores: Mapping[str, Floats], groups: Sequence[Mapping[str, str]]) -> LabelledPairs:
+    """Areas of all measures, and their differences, against these labels of pairs with these groups."""
+
+    def units(kept: Flags) -> Units:
+        return units_of_items([group for group, own in zip(groups, kept, strict=True) if own])
+
     aucs = {
-        name: roc_auc(biased[kept], values[kept])
+        name: roc_auc(biased[kept], values[kept], units(kept))
         for name, values in scores.items()
         if _has_both(biased[kept := np.isfinite(values)])
     }
@@ -154,7 +162,7 @@ def _label(biased: Flags, scores: Mapping[str, Floats]) -> LabelledPairs:
     for a, b in combinations(scores, 2):
         kept = np.isfinite(scores[a]) & np.isfinite(scores[b])
         if _has_both(biased[kept]):
-            rows.append((a, b, roc_auc_difference(biased[kept], scores[a][kept], scores[b][kept])))
+            rows.append((a, b, roc_auc_difference(biased[kept], scores[a][kept], scores[b][kept], units(kept))))
     adjusted = holm([auc.p for _, _, auc in rows])
     return LabelledPairs(biased, ranked, [(*row, p) for row, p in zip(rows, adjusted, strict=True)])
 

@@ -18,7 +18,7 @@ from unmask.data.matrices import ScoreMatrix
 from unmask.diagnose.score_matrices import MeasuredScores, join_matrices, matrices, take
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
-from unmask.findings.numbers import p_value
+from unmask.findings.numbers import number, p_value, signed_number
 from unmask.stats import holm
 from unmask.stats.dif import (
     LEVEL,
@@ -187,15 +187,18 @@ def _answers(each: InvarianceResult) -> list[str]:
     n = len(each.scores.matrix.items)
     whole = "measure differently in the two groups" if p < LEVEL else "show no difference between the groups"
     r, corrected = each.agreement.r.value, each.agreement.corrected_r
-    without_noise = f", {corrected:.2f} without the noise of few models" if math.isfinite(corrected) else ""
+    without_noise = f", {number(corrected)} without the noise of few models" if math.isfinite(corrected) else ""
     lines = [
         f"{each.where}: as a whole the items {whole} (mean squared t {square:.2f}, 1 without a difference; "
         f"p {p_value(p)}); {flagged:,} of {n:,} items differ after correction, {each.below:.0f}% before (5% by chance)",
-        f"{each.where}: the two groups order the items with a correlation of {r:.2f}{without_noise}",
+        f"{each.where}: the two groups order the items with a correlation of {number(r)}{without_noise}",
     ]
     moved = [(name, value) for name, _, value, _, q in _by_category(each) if q is not None and q < LEVEL]
     if moved:
-        texts = [f"{name} ({value.value:+.2f})" for name, value in sorted(moved, key=lambda one: -abs(one[1].value))]
+        texts = [
+            f"{name} ({signed_number(value.value)})"
+            for name, value in sorted(moved, key=lambda one: -abs(one[1].value))
+        ]
         lines.append(f"{each.where}: at the same mean {each.names[0]} differ on {', '.join(texts[:6])}")
     return lines
 

@@ -15,12 +15,14 @@ from unmask.diagnose.common import results
 from unmask.diagnose.shuffle import encode_sentences
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Table, charts
+from unmask.findings.numbers import number, signed_number
 from unmask.measures import find
 from unmask.models import Lm
 from unmask.stats import Comparison, comparisons
 from unmask.stats.regression import PropertyRegression, correlation
 from unmask.stats.shares import Contrast, SubsetComparison, bias_score, compare_subset, share_gap
 from unmask.stats.table import ScoreTable
+from unmask.stats.units import units_of_items
 
 WHAT = "sentence length"
 CLASSES = {"longer": 1, "equal": 0, "shorter": -1}  # sign of the stereotyping sentence's length − the other's
@@ -148,12 +150,14 @@ def _length_classes(measure: str, rows: Sequence[Row], by: Mapping[str, float], 
 
 
 def _correlation(rows: Sequence[Row], lengths: Lengths) -> tuple[int, Value]:
-    """Spearman's correlation over both sentences of every scored pair; a pair is one unit."""
+    """Spearman's correlation over both sentences of every scored pair."""
     kept = [row for row in rows if row.scores and row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
     more = np.array([row.scores["more"] for row in kept], dtype=np.float64)
     less = np.array([row.scores["less"] for row in kept], dtype=np.float64)
-    return 2 * len(kept), correlation(tokens, [more, less], ranks=True)
+    return 2 * len(kept), correlation(
+        tokens, [more, less], ranks=True, units=units_of_items([row.groups for row in kept])
+    )
 
 
 def _aula(rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, seed: int) -> dict[str, Comparison]:
@@ -193,10 +197,10 @@ def _answers(observation: DiagnosisObservation) -> Iterator[str]:
 def _aula_answer(observation: DiagnosisObservation) -> str:
     """The effect of normalising AULA once."""
     comparison, change = observation.result.aula["all"], observation.result.aula["all"].difference
-    between = f" ({change.low:.1f} to {change.high:.1f})" if change.has_interval else ""
+    between = f" ({number(change.low, 1)} to {number(change.high, 1)})" if change.has_interval else ""
     return (
         f"{observation.where}: making AULA's weights sum to one changes the outcome of "
-        f"{comparison.flips:,} of {comparison.n:,} pairs, and the bias score by {change.value:+.1f} points"
+        f"{comparison.flips:,} of {comparison.n:,} pairs, and the bias score by {signed_number(change.value, 1)} points"
         f"{between}"
     )
 

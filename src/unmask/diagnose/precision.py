@@ -17,21 +17,23 @@ from unmask.core.types import Dataset, Floats, Measure, Row
 from unmask.diagnose.common import results
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.findings.numbers import signed_number
 from unmask.measures import find
 from unmask.stats import Comparison, apply_holm, comparisons
-from unmask.stats.shares import wilson
-from unmask.stats.table import Flags
+from unmask.stats.shares import unit_share
+from unmask.stats.table import Flags, Index
 from unmask.stats.tail import LEAST, ErrorTail
+from unmask.stats.units import units_of_items
 
 FP32 = "fp32"
 PARTS = ("smallest", "second", "third", "largest")  # quarters of the pairs by their margin
 CHANCE = 0.001  # of an error that turns a decision, at the margin from which decisions are said to be safe
 ITEMS_NOTE = (
-    "Flips: pairs that are decided otherwise than in fp32, with Wilson's interval; to, from: those whose stereotyping "
-    "sentence is preferred in this precision only, and in fp32 only. Change: of the bias score, in points (of asld, in "
-    "nats); p by McNemar's exact test (asld: paired t test), with Holm's correction over the precisions and measures "
-    "of a model. Few net "
-    "flips and a small change hide many flips in both directions: what was deployed answers other pairs otherwise."
+    "Flips: pairs that are decided otherwise than in fp32, with Wilson's interval over the units of the data; to, "
+    "from: those whose stereotyping sentence is preferred in this precision only, and in fp32 only. Change: of the "
+    "bias score, in points (of asld, in nats); p by McNemar's test, exact if pairs are independent (asld: paired t "
+    "test), with Holm's correction over the precisions and measures of a model. Few net flips and a small change hide "
+    "many flips in both directions: what was deployed answers other pairs otherwise."
 )
 MARGIN_NOTE = (
     "Margin: size of the difference between the two sentences in fp32. Flips by quarter of the pairs, those with the "
@@ -110,8 +112,13 @@ class Rounding:
 
     def flips_by_margin(self) -> list[Value]:
         """The share of flips in each quarter of the pairs, those with the smallest margin first."""
-        flipped = self.is_flipped[np.argsort(self.margins, kind="stable")]
-        return [wilson(int(part.sum()), part.size) for part in np.array_split(flipped, len(PARTS))]
+        quarters = np.array_split(np.argsort(self.margins, kind="stable"), len(PARTS))
+        return [self.share(self.is_flipped, quarter) for quarter in quarters]
+
+    def share(self, flags: Flags, kept: Index | None = None) -> Value:
+        """The share of pairs, of those kept, in percent, with its interval over the units that they share."""
+        rows = np.arange(flags.size) if kept is None else np.arange(flags.size)[kept]
+        return unit_share(flags[rows], units_of_items([self.exact[i].groups for i in rows]))
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> PrecisionRows:
@@ -191,8 +198,10 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     every = []
     for each in _roundings(tuple(observations), settings.seed):
         what = {"n": len(each.exact), "null": 0.0}
-        flips = wilson(int(each.is_flipped.sum()), len(each.exact))
-        for name, value in (("flips", flips), (f"change-{each.changes[0].statistic}", each.changes[0].difference)):
+        for name, value in (
+            ("flips", each.share(each.is_flipped)),
+            (f"change-{each.changes[0].statistic}", each.changes[0].difference),
+        ):
             group = f"precision={each.precision}"
             every.append(each.observation.estimate(f"precision/{each.measure.name}", name, value, group=group, **what))
     return every
@@ -232,25 +241,24 @@ def _of_measure(
 
 def _item_row(each: Rounding) -> tuple[Cell, ...]:
     change, n = each.changes[0], len(each.exact)
-    flips = wilson(int(each.is_flipped.sum()), n)
+    flips = each.share(each.is_flipped)
     return (*each.where, n, flips, *each.directions(), change.a_value, change.b_value, change.difference, change.p_holm)
 
 
 def _margin_row(each: Rounding) -> tuple[Cell, ...]:
     margins, flipped, safe = each.margins, each.is_flipped, each.safe_from
     largest = float(margins[flipped].max()) if flipped.any() else None
-    share = wilson(int((margins > safe).sum()), margins.size) if np.isfinite(safe) else None
+    share = each.share(margins > safe) if np.isfinite(safe) else None
     error = float(np.abs(each.errors).max(initial=0.0))
     return (*each.where, error, largest, safe if share else None, share, *each.flips_by_margin())
 
 
 def _group_rows(each: Rounding) -> Iterator[tuple[Cell, ...]]:
     for change in each.changes[1:]:
-        own = each.is_flipped[each.of_group(change.group)]
-        if own.any():
-            flips = wilson(int(own.sum()), own.size)
-            category = change.group.partition("=")[2]
-            yield (*each.where, category, own.size, flips, *each.directions(change.group), change.difference)
+        own = each.of_group(change.group)
+        if each.is_flipped[own].any():
+            flips, category = each.share(each.is_flipped, own), change.group.partition("=")[2]
+            yield (*each.where, category, int(own.sum()), flips, *each.directions(change.group), change.difference)
 
 
 def _answer(each: Rounding) -> str:
@@ -261,7 +269,7 @@ def _answer(each: Rounding) -> str:
     return (
         f"{each.observation.where}, {each.measure.name}: {each.precision} decides {flips:,} of {n:,} pairs "
         f"({100 * flips / n:.1f}%) otherwise than fp32{near if flips else ''}; "
-        f"the score moves by {change.change:+.2f} {unit}"
+        f"the score moves by {signed_number(change.change)} {unit}"
     )
 
 

@@ -16,9 +16,10 @@ from unmask.stats.regression import PropertyRegression, regress_on_property
 FOLLOWS = (
     "Over pairs, the difference is more − less; for sld its size, on the size of the difference in {what}. "
     "Standardised slope: standard deviations of the difference for one of {what}, which is Pearson's "
-    "correlation, with a bootstrap interval; 0 if a measure does not depend on it, ±1 if it depends "
+    "correlation, with the interval of Fisher's z (jackknife); 0 if a measure does not depend on it, ±1 if it depends "
     "on nothing else. R² is its square. p: slope against 0, least squares with HC3 errors. At equal {what}: "
-    "the intercept of the least-squares line through 100 × won, HC3 interval; 50 is no preference."
+    "the intercept of the least-squares line through 100 × won, HC3 interval; 50 is no preference. Intervals and p are "
+    "over the units of the data."
 )
 UNITS = (
     "Least-squares line of the differences, in the measure's own units, with HC3 intervals: its slope, and "

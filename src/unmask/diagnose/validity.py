@@ -26,6 +26,7 @@ from unmask.findings import Finding
 from unmask.measures import MEASURES, find, select_measures
 from unmask.stats.regression import correlation
 from unmask.stats.table import ScoreTable
+from unmask.stats.units import units_of_items
 from unmask.stats.validity import Validity, validity
 
 SUMMARIES = ("share", "magnitude", "lean", "association")
@@ -123,12 +124,14 @@ def _validities(observations: tuple[DiagnosisObservation, ...], settings: Diagno
 
 def _properties(parts: Sequence[Validity], scores: DosedScores) -> tuple[Value, Value]:
     """Correlation of the pairs' mean difference over all models with differences in word frequency and in length."""
+    groups = {row.item: row.groups for rows in scores.rows.values() for own in rows.values() for row in own}
     size = np.abs if parts and parts[0].statistic == "asld" else np.asarray
     found = []
     for by in (scores.frequency, scores.length):
-        pairs = [(by[item], value) for part in parts for item, value in part.mean_difference.items() if item in by]
+        known = {item: value for part in parts for item, value in part.mean_difference.items() if item in by}
+        pairs = [(by[item], value) for item, value in known.items()]
         x, y = (size(np.array(column, dtype=np.float64)) for column in (list(zip(*pairs, strict=True)) or ((), ())))
-        found.append(correlation([x], [y]))
+        found.append(correlation([x], [y], units=units_of_items([groups[item] for item in known])))
     return found[0], found[1]
 
 

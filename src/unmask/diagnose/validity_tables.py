@@ -10,16 +10,17 @@ import numpy as np
 from unmask.core.estimate import Value
 from unmask.diagnose.doses import DosedModels
 from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.findings.numbers import number
 from unmask.stats.validity import Validity
 
 TRUST = (
-    "r: correlation of the score with the dose of its bias type over the models (asld: with its size), BCa intervals "
-    "over models. Margin: by how much the correlation with the own dose exceeds the largest with another, at the bias "
-    "type where it is smallest. Reliability: share of the variance between models that other items would give again, "
-    "the lowest of the bias types. Frequency, length: correlation of the pairs' mean difference over all models with "
-    "the difference of their changed words in log frequency and of the sentences in tokens, pairs resampled; 0 if a "
-    "score does not depend on them. Trust for: the bias types whose dose the score follows, and follows more than any "
-    "other, both beyond chance."
+    "r: correlation of the score with the dose of its bias type over the models (asld: with its size), intervals of "
+    "Fisher's z by the jackknife over models. Margin: by how much the correlation with the own dose exceeds the "
+    "largest with another, at the bias type where it is smallest, BCa intervals over models. Reliability: share of the "
+    "variance between models that other items would give again, the lowest of the bias types. Frequency, length: "
+    "correlation of the pairs' mean difference over all models with the difference of their changed words in log "
+    "frequency and of the sentences in tokens, over the units of the data; 0 if a score does not depend on them. Trust "
+    "for: the bias types whose dose the score follows, and follows more than any other, both beyond chance."
 )
 EVERY_DOSE = (
     "Correlations of a score over the items of one bias type with the doses of all; own: of that bias type (convergent "
@@ -122,8 +123,8 @@ def _describe(each: MeasureValidity) -> str:
 
 
 def _ends(value: Value) -> str:
-    ends = f" ({value.low:.2f} to {value.high:.2f})" if value.has_interval else ""
-    return f"{value.value:.2f}{ends}"
+    ends = f" ({number(value.low)} to {number(value.high)})" if value.has_interval else ""
+    return f"{number(value.value)}{ends}"
 
 
 def _notes(population: DosedModels, models: int) -> Iterator[str]:

@@ -12,18 +12,18 @@ import pyarrow.compute as pc
 
 from unmask.audit.attribution import Explanation, TokenPart, explain_rows
 from unmask.audit.compare import compare
-from unmask.audit.interpretation import digits_of, reading, slot_sides
+from unmask.audit.interpretation import checks_warning, digits_of, result_reading
 from unmask.audit.result import AuditResult, load
+from unmask.audit.token_text import glyphs
 from unmask.core.files import plain
 from unmask.core.types import Measure
-from unmask.findings.tables import SIDES
+from unmask.findings.tables import PER_TOKEN, SIDES
 from unmask.measures import MEASURES
-from unmask.report.pairs import glyphs
 from unmask.report.selection import model_names
 
 OUTCOMES = ("more", "less", "tie", "unscored")
 FIXED = ("measure", "data", "item", "text_more", "text_less", "text_unrelated")
-SCORES = ("more", "less", "unrelated", "difference", "outcome", "reason")
+SCORES = ("more", "less", "unrelated", "difference", PER_TOKEN, "outcome", "reason", "precision")
 Key = tuple[str, str, str | None, str | None]  # data, item, both sentences: ids may be reused
 
 
@@ -97,12 +97,12 @@ def run_summaries(runs: Runs) -> list[dict[str, Any]]:
     summaries = []
     for name, result in zip(runs.names, runs.results, strict=True):
         heads = [
-            plain(e) | {"reading": reading(e, slot_sides(result, e.data)), "digits": digits_of(e.statistic)}
+            plain(e) | {"reading": result_reading(result, e), "digits": digits_of(e.statistic)}
             for e in result.headlines()
         ]
         model = _part(result.meta["model"], "id", "kind", "parameters", "fingerprint", "warnings")
         data = [_part(card, "name", "title", "n", "subset_of", "sides", "problems") for card in result.meta["data"]]
-        summary = {"name": name, "model": model, "data": data, "headlines": heads}
+        summary = {"name": name, "model": model, "data": data, "headlines": heads, "warning": checks_warning(result)}
         summaries.append({**summary, "checks": [plain(check) for check in result.checks]})
     return summaries
 

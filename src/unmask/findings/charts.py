@@ -20,25 +20,33 @@ Channel = TypeVar("Channel", alt.X, alt.Y, alt.Facet)
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"  # Okabe & Ito: safe for colour-blind readers
 COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY)
 MODELS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY, BLUE, ORANGE)  # where blue and orange mean below and above
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-_LINES: dict[str, Any] = {"orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolStrokeWidth": 2}
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+_LINES: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeWidth": 2}
+_LEGEND_WIDTH = 75  # characters of a row of the legend
 DASHED: dict[str, Any] = {"strokeDash": [4, 3], "color": "currentColor", "opacity": 0.6}  # for reference
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
 
-def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None, colours: Sequence[str] = COLOURS) -> Chart:
+def intervals(
+    rows: Sequence[Row],
+    *,
+    axis: str,
+    null: float | None = None,
+    colours: Sequence[str] = COLOURS,
+    shapes: Sequence[str] = SHAPES,
+) -> Chart:
     """Rows with `label`, `value`, `low`, `high` and optionally `series`: a point with its interval each."""
     rule: Row = {"color": alt.value(colours[0])}
     mark = rule
     if "series" in rows[0]:  # `stroke`, because a second layer with `color` would get its own legend
-        offset = {"yOffset": alt.YOffset("series:N")}
-        rule = {"stroke": alt.Stroke("series:N").scale(range=list(colours)).legend(None), **offset}
-        mark = {"color": _color(colours), "shape": _shape(), **offset}
+        offset = {"yOffset": alt.YOffset("series:N").sort(None)}
+        rule = {"stroke": alt.Stroke("series:N").sort(None).scale(range=list(colours)).legend(None), **offset}
+        mark = {"color": _color(rows, colours), "shape": _shape(rows, shapes), **offset}
     base = base_chart(rows).encode(y=in_order(alt.Y("label:N")), tooltip=tooltips(rows[0]))
     span = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q").title(axis), x2="high:Q", **rule)
     point = base.mark_point(filled=True, size=60, opacity=1)
     point = point.encode(x=alt.X("value:Q").title(axis).scale(zero=False), **mark)
-    return alt.layer(*_rule(null, "x"), span, point).properties(width=520)
+    return alt.layer(*_rule(null, "x"), span, point).properties(width=440)
 
 
 def interval_row(label: str, value: Value, series: str = "") -> Row:
@@ -58,8 +66,9 @@ def interval_plots(
 def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0, colours: Sequence[str] = COLOURS) -> Chart:
     """Rows with `label`, `value`, `low`, `high` and `series`: grouped bars with intervals."""
     label = in_order(alt.X("label:N"))
-    base = base_chart(rows).encode(x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=tooltips(rows[0]))
-    bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color(colours))
+    offset = alt.XOffset("series:N").sort(None)
+    base = base_chart(rows).encode(x=label.axis(labelAngle=-40), xOffset=offset, tooltip=tooltips(rows[0]))
+    bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color(rows, colours))
     span = base.mark_rule(color="currentColor").encode(y=alt.Y("low:Q").title(axis), y2="high:Q")
     return alt.layer(bar, span, *_rule(null, "y")).properties(width=alt.Step(14), height=280)
 
@@ -70,8 +79,8 @@ def scatter(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False) -> C
     points = points.encode(
         x=alt.X("x:Q").title(x).scale(zero=False),
         y=alt.Y("y:Q").title(y).scale(zero=False),
-        color=_color(),
-        shape=_shape(),
+        color=_color(rows),
+        shape=_shape(rows),
         tooltip=tooltips(rows[0]),
     )
     ends = [min(min(row["x"], row["y"]) for row in rows), max(max(row["x"], row["y"]) for row in rows)]
@@ -85,8 +94,8 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
     line = base.mark_line(interpolate="linear").encode(
         x=alt.X("x:Q").title(x),
         y=alt.Y("y:Q").title(y).scale(zero=False),
-        color=_color().sort(None).legend(**_LINES),
-        strokeDash=dash.legend(**_LINES),
+        color=_color(rows).legend(**_legend(rows), **_LINES),
+        strokeDash=dash.legend(**_legend(rows), **_LINES),
         order="x:Q",
         tooltip=tooltips(rows[0]),
     )
@@ -125,7 +134,7 @@ def panels(rows: Sequence[Row], *, x: str, y: str, null: float | None = None, sq
     `squeezed` uses a symlog scale (linear near 0, then logarithmic) to show small and huge values together.
     """
     series = "series" in rows[0]
-    color = _color().legend(orient="bottom", columns=3, symbolOpacity=1) if series else alt.value(COLOURS[0])
+    color = _color(rows).legend(**_legend(rows), symbolOpacity=1) if series else alt.value(COLOURS[0])
     scale = alt.Scale(type="symlog", constant=2) if squeezed else alt.Scale(zero=False)
     base = alt.Chart().encode(x=alt.X("x:Q").title(x).axis(tickCount=4), color=color, tooltip=tooltips(rows[0]))
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y).scale(scale), y2="high:Q")
@@ -159,12 +168,19 @@ def in_order(channel: Channel) -> Channel:
     return channel.title(None).sort(field="order", op="min", order="ascending")
 
 
-def _color(colours: Sequence[str] = COLOURS) -> alt.Color:
-    return alt.Color("series:N").scale(alt.Scale(range=list(colours))).title(None).legend(orient="bottom", columns=3)
+def _color(rows: Sequence[Row], colours: Sequence[str] = COLOURS) -> alt.Color:
+    scale = alt.Scale(range=list(colours))
+    return alt.Color("series:N").sort(None).scale(scale).title(None).legend(**_legend(rows))
 
 
-def _shape() -> alt.Shape:
-    return alt.Shape("series:N").scale(range=list(SHAPES)).title(None).legend(orient="bottom", columns=3)
+def _shape(rows: Sequence[Row], shapes: Sequence[str] = SHAPES) -> alt.Shape:
+    return alt.Shape("series:N").sort(None).scale(range=list(shapes)).title(None).legend(**_legend(rows))
+
+
+def _legend(rows: Sequence[Row]) -> dict[str, Any]:
+    """A legend below the chart, with at most three columns, in which the longest name fits."""
+    longest = max(len(str(row.get("series", ""))) for row in rows)
+    return {"orient": "bottom", "columns": max(1, min(3, _LEGEND_WIDTH // max(longest, 1)))}
 
 
 def _diagonal(ends: Sequence[float]) -> list[alt.Chart]:

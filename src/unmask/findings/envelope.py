@@ -40,7 +40,7 @@ KINDS: tuple[str, ...] = get_args(ResultKind)
 DIGEST = "digest"  # key of the details and of the tables' metadata: what the run measured, hashed
 _ESTIMATE = (
     *("model", "measure", "data", "group", "statistic", "value", "low", "high", "null", "signed"),
-    *("n", "ties", "unscored", "method", "p", "p_holm", "unit", "design_effect"),
+    *("n", "ties", "unscored", "method", "p", "p_holm", "unit", "design_effect", "df"),
 )
 R = TypeVar("R", bound="Result")
 
@@ -79,7 +79,7 @@ class Result:
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """Checks that the model was loaded and scored correctly."""
-        return tuple(Check(stored["name"], stored["ok"], stored["detail"]) for stored in self.meta["checks"])
+        return tuple(Check(**{**each, "measures": tuple(each.get("measures", ()))}) for each in self.meta["checks"])
 
     @cached_property
     def findings(self) -> tuple[Section, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +44,10 @@ def page_policy() -> str:
     return policy((drawing.library(), asset("page.js")))
 
 
-def page(result: Result) -> str:
-    """The page of a result as HTML; it loads nothing from the network."""
-    sections = [_render_section(section) for section in result.findings]
+def page(result: Result, figures: Mapping[str, Sequence[drawing.Figure]] | None = None) -> str:
+    """The page of a result as HTML, with its charts if they are drawn already; it loads nothing from the network."""
+    drawn = draw_figures(result.findings) if figures is None else figures
+    sections = [_render_section(*each) for each in zip(result.findings, drawn.values(), strict=True)]
     meta = result.meta
     failed = [(check.name, check.detail) for check in result.checks if not check.ok]
     return render(
@@ -63,27 +64,29 @@ def page(result: Result) -> str:
     )
 
 
-def draw_figures(sections: Sequence[Section]) -> list[drawing.Figure]:
-    """Every plot of the sections."""
-    plots = (plot for section in sections for plot in section.finding.plots)
-    return [drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in plots]
+def draw_figures(sections: Sequence[Section]) -> dict[str, list[drawing.Figure]]:
+    """Draw every plot, by the place of its section."""
+    return {
+        str(place): [drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in section.finding.plots]
+        for place, section in enumerate(sections)
+    }
 
 
 def fragment(sections: Sequence[Section]) -> str:
     """Sections as HTML without scripts, for notebooks."""
-    rendered = [_render_section(section) for section in sections]
+    rendered = [_render_section(*each) for each in zip(sections, draw_figures(sections).values(), strict=True)]
     return template("fragment.html.jinja").render(sections=rendered, lead="")
 
 
-def _render_section(section: Section) -> dict[str, Any]:
-    """A section for the template: its figures drawn, its tables as text with a CSS class for each column."""
+def _render_section(section: Section, figures: Sequence[drawing.Figure]) -> dict[str, Any]:
+    """A section for the template: its figures, its tables as text with a CSS class for each column."""
     tables = []
     for table in section.finding.tables:
         rows = table.texts()
         columns = zip(zip(*table.rows, strict=True), zip(*rows, strict=True), strict=True)
         kinds = [_column_kind(*column) for column in columns] or [""] * len(table.columns)
         tables.append({"table": table, "kinds": kinds, "rows": rows})
-    return {"part": section, "figures": draw_figures([section]), "tables": tables}
+    return {"part": section, "figures": figures, "tables": tables}
 
 
 def _column_kind(cells: Sequence[Cell], texts: Sequence[str]) -> str:

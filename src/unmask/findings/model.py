@@ -14,8 +14,18 @@ if TYPE_CHECKING:
 
 
 Cell = str | int | float | Value | None  # None: unknown or not applicable
-NUMERIC = {"score", "value", "95% interval", "null", "n", "ties", "unscored", "p", "p (Holm)"}  # numbers as text
-_STARRED = re.compile(r"[−-]?[\d.,]+\*+|[−-]?\d[\d,]*\.\d+")
+NUMERIC = {
+    "score",
+    "value",
+    "95% interval",
+    "reference value",
+    "n",
+    "ties",
+    "unscored",
+    "p",
+    "p (Holm)",
+}  # numbers as text
+_STARRED = re.compile(r"[−-]?[\d.,]+\*+†?|[−-]?\d[\d,]*\.\d+†?")
 NUMERIC |= {"before", "after", "change", "flips", "left out"}
 
 

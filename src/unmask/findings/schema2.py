@@ -29,7 +29,7 @@ class StoredModel(TypedDict):
     id: str
     kind: NotRequired[str]
     architecture: NotRequired[str]
-    parameters: NotRequired[Count]
+    parameters: NotRequired[Count | None]  # not known of an endpoint
     fingerprint: NotRequired[str]
     dtype: NotRequired[str]
     device: NotRequired[str]
@@ -78,6 +78,7 @@ class StoredEstimate(TypedDict):
     p_holm: NotRequired[Number]
     unit: NotRequired[str]
     design_effect: NotRequired[Number]
+    df: NotRequired[Number]
 
 
 @strict
@@ -87,6 +88,7 @@ class StoredCheck(TypedDict):
     name: str
     ok: bool
     detail: str
+    measures: NotRequired[list[str]]
 
 
 @strict

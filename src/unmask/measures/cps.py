@@ -15,7 +15,7 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 
 
 _NANGIA, _KANEKO = "Nangia et al. 2020", "Kaneko & Bollegala 2022, Table 5"
-_PROMPTS = "prompts paper 2023, Table III"
+_PROMPTS = "Exploring Social Bias Through Prompt Learning 2023, Table III"
 CPS = Measure(
     name="cps",
     title="CrowS-Pairs score",

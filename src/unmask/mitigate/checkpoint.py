@@ -134,6 +134,7 @@ def request_of(
         "options": {**asdict(settings.for_device(lm.network.device)), **asdict(choices)},
     }
     del request["options"]["data_dir"]  # a folder of this machine; the checksums below say what was in it
+    del request["options"]["items"]  # of the evaluation
     if sums := _option_files(method, choices):
         request["option_files"] = sums
     return dict(plain(request))

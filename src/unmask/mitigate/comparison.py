@@ -12,6 +12,7 @@ from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import OF_WORDS
 from unmask.findings import Cell, Finding, Plot, Table
+from unmask.findings.numbers import signed_number
 from unmask.measures import find
 from unmask.mitigate import spill_over
 from unmask.mitigate.evaluation import HEADLINES, MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines
@@ -24,7 +25,7 @@ SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
 HELD_OUT = "held-out text"
 
 
-def compare_evaluations(
+def compare_evaluations(  # noqa: PLR0913 - what is compared
     before: BiasEvaluation,
     after: BiasEvaluation,
     *,
@@ -32,10 +33,11 @@ def compare_evaluations(
     plots: bool = True,
     probe: Mapping[str, Any] | None = None,
     axis: str = "gender",
+    items: int | None = None,
 ) -> Finding:
     """Compare two evaluations in tables, sentences and plots.
 
-    `probe` is the record of an eraser's probe, `axis` the bias that was treated.
+    `probe` is the record of an eraser's probe, `axis` the bias that was treated, `items` the number of each dataset.
     """
     compared = compare_headlines(before, after, is_compared, seed=seed)
     size = lean_size(word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES]), seed)
@@ -49,7 +51,14 @@ def compare_evaluations(
         table, answer = _probe(probe)
         tables.append(table)
         answers.append(answer)
-    return Finding(tuple(answers), tuple(tables), _plots(before, after) if plots else (), _NOTES)
+    return Finding(
+        tuple(answers), tuple(tables), _plots(before, after) if plots else (), (*subset_notes(items), *_NOTES)
+    )
+
+
+def subset_notes(items: int | None) -> tuple[str, ...]:
+    """That datasets were sampled, if they were."""
+    return () if items is None else (f"Measured on a subset: at most {items:,} items of each dataset.",)
 
 
 def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimate]:
@@ -207,10 +216,12 @@ def _answers(
     gap = accuracy_change(before.ability, after.ability, seed=seed)
     return (
         f"Professions: {sexes[0]} are expected before, {sexes[1]} are expected after (APPD "
-        f"{lean.a_value:+.3f} to {lean.b_value:+.3f}, change {format_change(lean.difference)}).",
+        f"{signed_number(lean.a_value, 3)} to {signed_number(lean.b_value, 3)}, "
+        f"change {format_change(lean.difference)}).",
         f"A word leans by {size.before.value:.3f} before and {size.after.value:.3f} after, whichever way "
         f"(change {format_change(size.change)}; {size.n} words).",
-        f"Words said of women (pregnant …): APPD {women.a_value:+.3f} to {women.b_value:+.3f}; "
+        f"Words said of women (pregnant …): APPD {signed_number(women.a_value, 3)} to "
+        f"{signed_number(women.b_value, 3)}; "
         + ("still expected of women." if women.b_value < 0 else "no longer expected of women."),
         f"Accuracy on held-out text changed by {format_change(gap, 2)} points.",
     )
@@ -234,10 +245,11 @@ def _plots(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:
 
 def format_change(change: Value, digits: int = 3) -> str:
     """A change with its interval."""
-    return f"{change.value:+.{digits}f}, {change.low:+.{digits}f} to {change.high:+.{digits}f}"
+    value, low, high = (signed_number(each, digits) for each in (change.value, change.low, change.high))
+    return f"{value}, {low} to {high}"
 
 
 _NOTES = (
     "No template or pair here was trained on; reminders are other sentences with some of the words.",
-    "A score near its null means that this measure finds no preference, not that there is none.",
+    "A score near its reference value means that this measure finds no preference, not that there is none.",
 )

@@ -10,6 +10,7 @@ from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.progress import Progress, steps_of
 from unmask.core.types import Dataset, Kind, Row
+from unmask.data.subset import sample_dataset
 from unmask.measures import find
 from unmask.models import Engine
 from unmask.stats import Comparison, apply_holm, comparisons
@@ -31,10 +32,14 @@ class BiasEvaluation:
     ability: Ability
 
 
-def evaluated_data(kind: Kind, without: Collection[str] = ()) -> list[tuple[str, Dataset]]:
-    """The measures and the data that a mitigation is evaluated by; `without` are datasets that were trained on."""
+def evaluated_data(kind: Kind, without: Collection[str] = (), items: int | None = None) -> list[tuple[str, Dataset]]:
+    """The measures and the data that a mitigation is evaluated by, at most `items` of each dataset.
+
+    `without` are datasets that were trained on.
+    """
     plan = [("ppd", dataset) for dataset in templates()]
-    return plan + [(measure, data.load(name)) for measure, name in _MEASURES[kind] if name not in without]
+    plan += [(measure, data.load(name)) for measure, name in _MEASURES[kind] if name not in without]
+    return [(measure, dataset if items is None else sample_dataset(dataset, items, 0)) for measure, dataset in plan]
 
 
 def evaluate_model(
@@ -44,11 +49,16 @@ def evaluate_model(
     seed: int = 0,
     progress: Progress | None = None,
     without: Collection[str] = (),
+    items: int | None = None,
 ) -> BiasEvaluation:
-    """Score a model on every measure and dataset but those `without`, and on held-out sentences."""
-    plan = evaluated_data(engine.lm.kind, without)
+    """Score a model on every measure and dataset but those `without`, and on held-out sentences.
+
+    `items`: at most as many of each dataset, sampled.
+    """
+    ability = measure_ability(engine, held_out, seed=seed)  # first: it refuses too little text
+    plan = evaluated_data(engine.lm.kind, without, items)
     rows = {(measure, dataset.card.name): score_rows(engine, measure, dataset, progress) for measure, dataset in plan}
-    return BiasEvaluation(rows, measure_ability(engine, held_out, seed=seed))
+    return BiasEvaluation(rows, ability)
 
 
 def compare_headlines(

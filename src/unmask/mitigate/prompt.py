@@ -20,7 +20,14 @@ from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result, build, estimate_json
 from unmask.findings.folder import ResultFolder
 from unmask.mitigate import spill_over
-from unmask.mitigate.comparison import bias_estimates, comparison_cells, format_change, is_compared, utility_cells
+from unmask.mitigate.comparison import (
+    bias_estimates,
+    comparison_cells,
+    format_change,
+    is_compared,
+    subset_notes,
+    utility_cells,
+)
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines, evaluate_model
 from unmask.mitigate.spec import Method, MitigationContext
 from unmask.models import Lm
@@ -52,19 +59,27 @@ def check_prefixes(prefixes: Sequence[str]) -> None:
         raise DataError("the same prefix was given twice: give each once")
 
 
-def measure_prefixes(
-    opened: ResultFolder, method: Method, lm: Lm, prefixes: Sequence[str], text: TrainingCorpus, run: Options
+def measure_prefixes(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
+    opened: ResultFolder,
+    method: Method,
+    lm: Lm,
+    prefixes: Sequence[str],
+    text: TrainingCorpus,
+    run: Options,
+    items: int | None = None,
 ) -> Result:
-    """Evaluate a model without and with each prefix, and compare."""
+    """Evaluate a model without and with each prefix, on at most `items` of each dataset, and compare."""
 
     def evaluate(model: Lm, label: str) -> BiasEvaluation:
         with engine_for(model, run) as engine:
             progress = with_label(run.progress, label)
-            return evaluate_model(engine, text.held_out_sentences, seed=run.seed, progress=progress)
+            return evaluate_model(engine, text.held_out_sentences, seed=run.seed, progress=progress, items=items)
 
     before = evaluate(lm, "no prefix")
     after = {prefix: evaluate(with_prefix(lm, prefix), _short(prefix)) for prefix in prefixes}
     several = len(prefixes) > 1
+    finding = compare_prefixes(before, after, run.seed)
+    finding = replace(finding, notes=(*subset_notes(items), *finding.notes))
     meta = build(
         "mitigation",
         title=f"Mitigation by {method.name}",
@@ -77,7 +92,7 @@ def measure_prefixes(
             for prefix, evaluation in after.items()
             for estimate in bias_estimates(evaluation, seed=run.seed)
         ],
-        findings=[Section(method.name, "Without and with a prefix", LEAD, compare_prefixes(before, after, run.seed))],
+        findings=[Section(method.name, "Without and with a prefix", LEAD, finding)],
         details=_details(method, prefixes, bias_estimates(before, seed=run.seed)),
     )
     return opened.finish(meta)
@@ -133,7 +148,7 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
     notes = (
         "The tokens of a prefix are context: none is masked, predicted or counted.",
         "A prefix changes this input, not the model: without it, or with another text between, the model is as before.",
-        "A score near its null means that this measure finds no preference, not that there is none.",
+        "A score near its reference value means that this measure finds no preference, not that there is none.",
     )
     return Finding(answers, (*tables, *spilled), (), notes)
 

@@ -109,7 +109,7 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
             text = load_corpus(files, layout, held_out=given, limit=run.limit)
         _refuse_other_script(chosen, choices, text)
         if not chosen.saves:
-            return measure_prefixes(opened, chosen, open_lm(model, opening), prefixes, text, run)
+            return measure_prefixes(opened, chosen, open_lm(model, opening), prefixes, text, run, choices.items)
         if not curve:
             return _mitigate(opened, chosen, open_lm(model, opening), text, settings, choices, opening, run)
         if choices.lora:
@@ -152,7 +152,7 @@ def _mitigate(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
 
     def evaluate(engine: Engine, when: str) -> BiasEvaluation:
         progress = with_prefix(run.progress, when)
-        return evaluate_model(engine, held_out, seed=seed, progress=progress, without=trained)
+        return evaluate_model(engine, held_out, seed=seed, progress=progress, without=trained, items=choices.items)
 
     if (details := finished_details(folder, request_of(chosen, lm, text, settings, choices))) is None:
         check_request(chosen, lm, choices, folder)
@@ -171,7 +171,7 @@ def _mitigate(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
         with engine_for(open_lm(folder, opening), run) as engine:
             after = evaluate(engine, "after")
         probe, axis = details["outcome"].get("probe"), choices.axis
-        finding = compare_evaluations(before, after, seed=seed, probe=probe, axis=axis)
+        finding = compare_evaluations(before, after, seed=seed, probe=probe, axis=axis, items=choices.items)
         original = [estimate_json(estimate) for estimate in bias_estimates(before, seed=seed)]
         meta = build_meta(
             *(chosen, lm, text, {**details, "before": original}),

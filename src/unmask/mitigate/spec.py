@@ -45,6 +45,9 @@ class MitigationOptions:
     strength: float = option(
         0.2, "at, aul-loss: weight of the bias term of the loss; the preserving term has the rest."
     )
+    items: int | None = option(
+        None, "Evaluate on N items of each dataset, sampled by category and direction.", shown="all", least=30
+    )
     data_dir: Path | None = option(None, "Folder of datasets.")
 
     def __post_init__(self) -> None:

@@ -49,6 +49,8 @@ def table(compared: Sequence[Comparison], axis: str, title: str = "Spill-over: e
 def answer(compared: Sequence[Comparison], axis: str) -> str:
     """Which bias types that were not treated have changed, and how large a change had to be to be seen."""
     others = [each for each in compared if not is_treated(each, axis)]
+    if not others:
+        return "Spill-over: only bias types that were treated are measured here."
     changed = [each for each in others if each.p_holm is not None and each.p_holm < LEVEL]
     widths = [(each.high - each.low) / 2 for each in others if each.difference.has_interval]
     seen = f"; their intervals are ±{median(widths):.0f} points wide" if widths else ""

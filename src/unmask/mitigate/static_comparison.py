@@ -22,6 +22,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.formats import check_words, read_cells
 from unmask.findings import Finding, Table
+from unmask.findings.numbers import number
 from unmask.mitigate.erase import CHANCE, probe_accuracy, split_by_word
 from unmask.mitigate.inlp import most_biased
 from unmask.mitigate.spec import StaticPlan
@@ -131,16 +132,16 @@ def read_similarities(path: Path) -> list[tuple[str, str, float]]:
     """Two words and their similarity per line of a CSV or TSV file; the first line may be a header."""
     rows = read_cells(path, "a CSV of two words and their similarity")
     judged = []
-    for number, row in enumerate(rows):
+    for line, row in enumerate(rows):
         try:
             score = float(row[2])
         except (IndexError, ValueError):
             score = math.nan
         if math.isfinite(score):
-            first, second = check_words(row[:2], rows.at(number))
+            first, second = check_words(row[:2], rows.at(line))
             judged.append((first, second, score))
-        elif number:
-            raise DataError(f"{rows.at(number)}: found {quote(row)}, expected two words and their similarity")
+        elif line:
+            raise DataError(f"{rows.at(line)}: found {quote(row)}, expected two words and their similarity")
     return judged
 
 
@@ -188,7 +189,7 @@ def _row(before: Estimate, after: Estimate) -> tuple[str | int | Value, ...]:
 def _answers(both: list[tuple[Estimate, Estimate]]) -> Iterator[str]:
     for before, after in both:
         if after.measure in ("knn-bias", "direct-bias"):
-            yield f"{after.measure}: {before.value:.3f} before, {after.value:.3f} after."
+            yield f"{after.measure}: {number(before.value, 3)} before, {number(after.value, 3)} after."
         elif after.measure == PROBE:
             ends = f"{after.low:.0f} to {after.high:.0f}; " if after.has_interval else ""
             yield (

@@ -88,7 +88,7 @@ def _find_weights(folder: ModelFolder, *, allow_pickle: bool) -> Path:
     if path is None:
         raise ModelError(
             f"cannot open {folder.name}: it has no {WEIGHTS}; only safetensors are loaded by default, "
-            "set allow_pickle for pickled weights you trust"
+            "set allow_pickle (--allow-pickle) for pickled weights you trust"
         )
     check_safetensors(path)
     return path

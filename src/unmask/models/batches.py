@@ -34,6 +34,7 @@ class BatchLimits:
     padding: int  # padding tokens in a batch; beyond this a longer sequence starts a new batch
     attention: int  # attention weights (layers × heads × tokens²) held at once
     items: int = 128  # dataset items planned, run and scored together
+    by_length: int = 1  # dataset items among which those of one length are put together
 
 
 def input_identity(probe: Probe) -> Identity:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 CAPTURE = "transformers.utils.output_capturing"
+ALIGNMENT = 8  # numbers; of the rows of a mask that a GPU's attention kernel takes as it is
 
 
 class Encoder:
@@ -44,18 +45,19 @@ class Encoder:
     def states(self, ids: Tensor, keys: Tensor | None, positions: Tensor | None, **inputs: Tensor) -> Tensor:
         """Last hidden states; `keys` are the tokens to attend to; with `positions` only the states there are valid."""
         shape, states = self._embed(ids, inputs)
+        mask = None if keys is None else _mask(keys, states.dtype)
         projected = None if ids.is_cuda else self._project_once(ids, states, inputs)
         for layer in self.layers[:-1]:
-            states = self._feed_forward(layer, self._attend(layer, states, shape, keys, projected))
+            states = self._feed_forward(layer, self._attend(layer, states, shape, mask, projected))
             projected = None
         last = self.layers[-1]
         if positions is None:
-            states = self._feed_forward(last, self._attend(last, states, shape, keys, projected))
+            states = self._feed_forward(last, self._attend(last, states, shape, mask, projected))
             return states.view(shape)
         if self._few(len(positions), shape, states):
             attended = self._attend_from(last, states, positions, shape, keys)
         else:
-            attended = self._attend(last, states, shape, keys, projected)[positions]
+            attended = self._attend(last, states, shape, mask, projected)[positions]
         return states.index_copy(0, positions, self._feed_forward(last, attended)).view(shape)
 
     def states_with_attention(self, ids: Tensor, keys: Tensor | None, **inputs: Tensor) -> tuple[Tensor, Tensor]:
@@ -105,12 +107,11 @@ class Encoder:
         return tuple(linear(once)[group] for linear in _projections(self.layers[0]))
 
     def _attend(
-        self, layer: Any, states: Tensor, shape: torch.Size, keys: Tensor | None, projected: tuple[Tensor, ...] | None
+        self, layer: Any, states: Tensor, shape: torch.Size, mask: Tensor | None, projected: tuple[Tensor, ...] | None
     ) -> Tensor:
         """The states after the attention of a layer."""
         made = projected or tuple(linear(states) for linear in _projections(layer))
         queries, own, values = self._by_head(made, shape)
-        mask = None if keys is None else keys[:, None, None]
         mixed = functional.scaled_dot_product_attention(queries, own, values, attn_mask=mask)
         return self._add(layer.attention.output, mixed.transpose(1, 2).reshape(len(states), -1), states)
 
@@ -143,6 +144,18 @@ class Encoder:
     def _add(self, output: Any, new: Tensor, states: Tensor) -> Tensor:
         """The states plus what a block gives, normalised."""
         return output.LayerNorm(output.dense(new).add_(states))  # type: ignore[no-any-return]
+
+
+def _mask(keys: Tensor, dtype: torch.dtype) -> Tensor:
+    """The attention mask of all layers.
+
+    For a GPU it is added to the scores, and its rows are aligned: else the kernel makes such a mask in every layer.
+    """
+    if not keys.is_cuda:
+        return keys[:, None, None]
+    rows, length = keys.shape
+    aligned = torch.zeros(rows, 1, 1, length + -length % ALIGNMENT, dtype=dtype, device=keys.device)
+    return aligned[..., :length].masked_fill_(~keys[:, None, None], float("-inf"))
 
 
 def _is_changed(module: nn.Module) -> bool:

@@ -26,7 +26,7 @@ from unmask.models.network import HeadReader, Network
 from unmask.models.store import READ, Store, StoredReadings
 
 CPU_LIMITS = BatchLimits(tokens=1024, padding=32, attention=8 << 20)
-CUDA_LIMITS = BatchLimits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
+CUDA_LIMITS = BatchLimits(tokens=98304, padding=4096, attention=1 << 28, items=384, by_length=2048)
 CPU_IN_FLIGHT, CUDA_IN_FLIGHT = 4, 64  # batches running or queued before the outputs of the oldest are waited for
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 HEAD_ROWS = 256  # positions at once where the head is applied by parts of the vocabulary

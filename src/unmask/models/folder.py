@@ -73,6 +73,7 @@ class ModelFolder:
     revision: str | None
     offline: bool
     gguf: GgufFile | None = None  # the folder then holds nothing but a link to this file
+    unreachable: str = ""  # why the hub does not answer, if it does not; only the cache is then read
 
     @property
     def is_local(self) -> bool:
@@ -101,9 +102,16 @@ class ModelFolder:
                 f"cannot open {self.name}: it has no {_CONFIG}; give a folder, or the hub name, of a whole model"
             )
         raise ModelError(
-            f"cannot open {self.name}: it is not in the cache, and offline mode is on; give a local folder, or "
-            "download the model once without offline"
+            f"cannot open {self.name}: it is not in the cache, and {self.unreachable or 'offline mode is on'} "
+            f"({self.offline_advice})"
         )
+
+    @property
+    def offline_advice(self) -> str:
+        """What to do where the hub is not asked."""
+        if self.unreachable:
+            return "no connection to the hub: check the network, or give a local folder"
+        return "give a local folder, or download the model once without offline"
 
     def at_commit(self) -> ModelFolder:
         """The same at its commit: all files are then of one state of the repository."""
@@ -202,7 +210,8 @@ def _find_shards(folder: ModelFolder, index: Path, *, allow_pickle: bool) -> lis
     shards = []
     for name in names:
         if not re.fullmatch(r"[\w. +-]+", name) or not name.endswith(endings):
-            advice = "; set allow_pickle for pickled weights you trust" if re.fullmatch(r"[^/\\]+\.bin", name) else ""
+            is_pickled = re.fullmatch(r"[^/\\]+\.bin", name)
+            advice = "; set allow_pickle (--allow-pickle) for pickled weights you trust" if is_pickled else ""
             raise ModelError(
                 f"{index} names {quote(name)}, expected {' or '.join(endings)} files of the same folder{advice}"
             )

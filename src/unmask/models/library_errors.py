@@ -95,5 +95,5 @@ def _advice(error: BaseException, folder: ModelFolder) -> str:
     if folder.is_local:
         return "a file of the folder is damaged, or needs another version of transformers; copy or download it again"
     if folder.offline:
-        return "offline mode is on; give a local folder, or download the model once without offline"
+        return folder.offline_advice if folder.unreachable else f"offline mode is on; {folder.offline_advice}"
     return "check the name, and the network connection"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unmask.core.errors import ModelError, UnknownName, quote
+from unmask.core.hub import connection_problem
 from unmask.models.adapter import base_of
 from unmask.models.builtin import BUILT_IN, BuiltinModel, builtin_models
 from unmask.models.endpoint.address import is_url
@@ -35,7 +36,7 @@ class ModelReference:
 
 
 def resolve(ref: str | Path | None, *, offline: bool) -> ModelReference:
-    """Find out what a model reference names; nothing is downloaded."""
+    """Find out what a model reference names; nothing is downloaded. A hub that does not answer is not asked again."""
     text = BUILT_IN if ref is None else str(ref)
     if is_url(text):
         raise ModelError(
@@ -57,11 +58,13 @@ def resolve(ref: str | Path | None, *, offline: bool) -> ModelReference:
     if text.startswith(f"{BUILT_IN}-"):
         raise UnknownName("built-in model", text, builtins)
     name, _, revision = text.partition("@")
-    if name.endswith(SUFFIX) and name.count("/") >= 2 and not text.startswith((".", "/", "~")):
-        return ModelReference(ModelFolder(name, name, revision or None, offline))
-    if isinstance(ref, Path) or text.startswith((".", "/", "~")) or name.count("/") > 1:
-        raise ModelError(f"no folder {quote(text)}: give a folder with config.json, a hub name, or nothing")
-    return ModelReference(ModelFolder(name, name, revision or None, offline))
+    file_of_hub = name.endswith(SUFFIX) and name.count("/") >= 2
+    is_path = isinstance(ref, Path) or text.startswith((".", "/", "~"))
+    if is_path or (name.count("/") > 1 and not file_of_hub):
+        what, form = ("file", f"a {SUFFIX} file") if text.endswith(SUFFIX) else ("folder", "a folder with config.json")
+        raise ModelError(f"no {what} {quote(text)}: give {form}, a hub name, or nothing")
+    unreachable = "" if offline else connection_problem()
+    return ModelReference(ModelFolder(name, name, revision or None, offline or bool(unreachable), None, unreachable))
 
 
 def locate(reference: ModelReference) -> ModelReference:
@@ -75,7 +78,7 @@ def locate(reference: ModelReference) -> ModelReference:
         return replace(reference, folder=replace(folder, path=str(release(Path(folder.path)))))
     if folder.gguf is None and folder.is_adapter:
         adapter = folder.at_commit()
-        base = resolve(base_of(adapter), offline=folder.offline)
+        base = resolve(base_of(adapter), offline=folder.offline and not folder.unreachable)
         if base.adapter is not None or base.folder == folder:
             raise ModelError(f"{folder.name} names {quote(base.name)} as its base model, expected a model, no adapter")
         return replace(locate(base), adapter=adapter)

@@ -10,6 +10,7 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.findings import Finding, Plot, Table, charts
+from unmask.findings.numbers import signed_number
 from unmask.prompts.agreement import AgreementCoefficient, agreement
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import ModelAnswers
@@ -115,11 +116,10 @@ def _answers_text(
 
 def _rank_answer(ranks: RankAgreement, other: AuditRanking) -> str:
     p = "none" if ranks.test.p is None else f"{ranks.test.p:.3f}"
-    numbers = f"{ranks.tau.value:+.2f}", f"{ranks.tau.low:+.2f} to {ranks.tau.high:+.2f}"
-    value, ends = (number.replace("-", "−") for number in numbers)
+    value, low, high = map(signed_number, (ranks.tau.value, ranks.tau.low, ranks.tau.high))
     return (
         f"Rank correlation with the mean differences of {other.measure} on {other.data}: Kendall's τ-b "
-        f"{value} over {ranks.n} bias types (95% interval {ends}; p {p}, {ranks.test.method})."
+        f"{value} over {ranks.n} bias types (95% interval {low} to {high}; p {p}, {ranks.test.method})."
     )
 
 

@@ -16,9 +16,9 @@ from unmask.report.selection import BAND
 from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
 
 
-def page(result: AuditResult) -> str:
-    """Render the page of one run."""
-    figures_by_section = draw_figures(result)
+def page(result: AuditResult, figures: Mapping[str, list[Figure]] | None = None) -> str:
+    """Render the page of one run, with its charts if they are drawn already."""
+    figures_by_section = draw_figures(result) if figures is None else figures
     flat = [figure for group in figures_by_section.values() for figure in group]
     return render_page("page.html.jinja", flat, **_content(result, figures_by_section))
 

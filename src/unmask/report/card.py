@@ -12,16 +12,16 @@ from typing import Any, cast
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from unmask.audit.headline import headlines
-from unmask.audit.interpretation import checks_warning
+from unmask.audit.interpretation import checks_warning, with_words
 from unmask.audit.result import AuditResult
-from unmask.audit.verdict import verdict
 from unmask.core.boundary import read_text
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain, write_text
 from unmask.core.yaml_text import parse_yaml
 from unmask.findings import markdown
-from unmask.report import selection, tables, wording
+from unmask.report import tables, wording
+from unmask.report.provenance import repeat_command
 
 BEGIN, END = "<!-- unmask: begin -->", "<!-- unmask: end -->"
 TASKS = {"masked": "fill-mask", "causal": "text-generation"}
@@ -52,15 +52,18 @@ def write(result: AuditResult, path: Path) -> Path:
 def metrics(result: AuditResult) -> list[EvalResult]:
     """The headline estimates as `EvalResult`s; estimates that are not finite are left out."""
     cards = {card.get("name"): card for card in result.meta.get("data") or []}
-    finite = [estimate for estimate in result.headlines() if math.isfinite(estimate.value)]
+    finite = [each for each in with_words(result, result.headlines()) if math.isfinite(each.value)]
     return [_metric(estimate, result, cards.get(estimate.data, {})) for estimate in finite]
 
 
 def text(result: AuditResult) -> str:
     """The section for readers: what was measured, the estimates, the checks and the limits."""
-    names = selection.model_names([result])
-    checks = tables.check_table([result], names)
+    headline = tables.card_table(result)
     warning = checks_warning(result)
+    failed = [check for check in result.checks if not check.ok]
+    passed = len(result.checks) - len(failed)
+    checks = [f"FAILED {check.name}: {check.detail}" for check in failed]
+    checks += [f"{passed} of {len(result.checks)} checks passed" if failed else f"all {passed} checks passed"]
     said = [
         line for data in dict.fromkeys(each.data for each in result.headlines()) for line in headlines(result, data)
     ]
@@ -69,15 +72,20 @@ def text(result: AuditResult) -> str:
         f"**{warning}.**" if warning else "",
         "\n".join(f"**{markdown.text(line)}.**\n" for line in said).strip(),
         markdown.text(" ".join(wording.introduction(result))),
-        markdown.table(tables.headline_table([result], names)),
-        markdown.text(tables.NULL),
-        "\n".join(f"* {markdown.text(str(verdict(result, each)))}" for each in result.headlines()),
-        *(["### Checks", markdown.table(checks)] if checks.rows else []),
+        markdown.table(headline),
+        markdown.text(headline.note),
+        "\n".join(f"* {markdown.text(line)}" for line in tables.caution_lines(result)),
+        *(["### Checks", "\n".join(f"* {markdown.text(line)}" for line in checks)] if result.checks else []),
         "### Limits of these numbers",
-        "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS),
-        f"Measured by unmask {markdown.text(str(result.meta.get('unmask', '')))}.",
+        "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS if line != wording.COLOURED),
+        f"Measured by unmask {markdown.text(str(result.meta.get('unmask', '')))}{_when(result)}; to repeat it: "
+        f"{markdown.text(repeat_command(result))}",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _when(result: AuditResult) -> str:
+    return f" on {result.timestamp:%Y-%m-%d}" if result.timestamp else ""
 
 
 def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) -> EvalResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
@@ -13,9 +14,11 @@ from unmask.audit.headline import published_scores
 from unmask.audit.interpretation import (
     CHANGE,
     DIRECTED,
+    INVALID,
     PERCENT,
     STATISTICS,
     digits_of,
+    failure,
     holm,
     interval,
     lean,
@@ -29,14 +32,16 @@ from unmask.findings.charts import BLUE, DASHED, GREY, ORANGE, Chart, Row, base_
 from unmask.findings.figure import Figure, figure
 from unmask.findings.numbers import number
 from unmask.report import selection
-from unmask.report.selection import BAND, group_name, label, reach
+from unmask.report.selection import BAND, SLOTTED, group_name, label, reach
+from unmask.stats import corrections
 
 PUBLISHED = "published"  # a score of a known model
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE} | dict.fromkeys(
-    ("too few", "no interval", "no null", "no direction", PUBLISHED), GREY
+    ("too few", "no interval", "no null", "no direction", "invalid", PUBLISHED), GREY
 )
 HOLM = {interpretation.DIFFERS: "diamond", interpretation.SAME: "circle", interpretation.UNTESTED: "square"}
 BINS = 40
+SINGLE = 440  # pixels of a panel that stands alone: two charts fit beside each other
 TIP: Row = {"label": "", "value": 0, "low": 0, "high": 0, "null": 0, "n": 0, "reading": ""}  # of a tooltip
 SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
 SCALES = ("Other scores out of 100; 100 is ideal", None)
@@ -70,9 +75,7 @@ def category(result: AuditResult) -> list[Figure]:
         for title, estimates in panels(of_data):
             named = f"{title} on {data}"
             alt_text = f"{named}, by category, with intervals; the same numbers are in the table."
-            figures.append(
-                figure(f"category-{len(figures)}", named, groups(estimates, slot_sides(result, data)), alt_text)
-            )
+            figures.append(figure(f"category-{len(figures)}", named, groups(estimates, result), alt_text))
     return figures
 
 
@@ -81,12 +84,15 @@ def word_leans(result: AuditResult) -> list[Figure]:
     figures: list[Figure] = []
     for head in (estimate for estimate in result.headlines() if selection.is_open(estimate)):
         by_word = [e for e in selection.by_group(result, "word") if (e.measure, e.data) == (head.measure, head.data)]
-        ranked = sorted((e for e in by_word if math.isfinite(e.value)), key=lambda e: -e.value)
+        corrected = [
+            replace(e, p_holm=p) for e, p in zip(by_word, corrections.holm([e.p for e in by_word]), strict=True)
+        ]
+        ranked = sorted((e for e in corrected if math.isfinite(e.value)), key=lambda e: -e.value)
         shown = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
         if shown:
             title = f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
             values = "; ".join(f"{group_name(e.group)} {_value_text(e)}" for e in shown)
-            chart = plots.intervals([point(e, group_name(e.group)) for e in shown], axis=unit(head), null=head.null)
+            chart = ranking([(group_name(e.group), e) for e in shown], result)
             figures.append(figure(f"words-{len(figures)}", title, chart, f"{title}: {values}."))
     return figures
 
@@ -136,7 +142,7 @@ def intervals(estimates: Sequence[Estimate], run: AuditResult) -> Chart:
     """One line per measure: its value and interval against the null; below it published scores of known models."""
     rows = []
     for estimate in estimates:
-        rows.append(_row(estimate, label(estimate, run), slot_sides(run, estimate.data)))
+        rows.append(_row(estimate, label(estimate, run), run))
         rows += [_published_row(rows[-1], *known) for known in known_models(estimate, run)]
     base = base_chart(rows)
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
@@ -151,18 +157,25 @@ def _published_row(row: Row, name: str, value: float) -> Row:
     return {"label": name, **numbers, "shown": number(value, 1), "lean": PUBLISHED, "reading": "published"}
 
 
-def groups(estimates: Sequence[Estimate], sides: tuple[str, str] = interpretation.GENDER) -> Chart:
+def ranking(named: Sequence[tuple[str, Estimate]], run: AuditResult | None = None, axis: str = "") -> Chart:
+    """One line per name, in this order; colour shows whether the estimate differs from the null."""
+    estimates = [estimate for _, estimate in named]
+    base = base_chart([_row(estimate, name, run) for name, estimate in named])
+    return alt.layer(*_layers(base, estimates, axis=axis)).properties(width=SINGLE, height=alt.Step(20))
+
+
+def groups(estimates: Sequence[Estimate], run: AuditResult | None = None) -> Chart:
     """One panel per measure, one line per group; colour and shape show significance after Holm's correction."""
-    rows = [_row(e, group_name(e.group), sides) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
+    rows = [_row(e, group_name(e.group), run) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     *lines, points = _layers(alt.Chart(), estimates)
     panels = len({row["panel"] for row in rows})
-    width = {1: 560, 2: 340}.get(panels, 240)
+    width = {1: SINGLE, 2: 400}.get(panels, 300)
     chart = alt.layer(*lines, points.encode(shape=shape.legend(None))).properties(width=width, height=alt.Step(20))
     return plots.in_panels(chart, rows, "panel", columns=min(3, panels))
 
 
-def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 3) -> Chart:
+def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 4) -> Chart:
     """One histogram per measure, with the near-zero band; `slot` labels the sides as he/she words."""
     chart: Chart = alt.concat(*(_histogram(*histogram, slot=slot) for histogram in named), columns=columns)
     return chart
@@ -199,20 +212,24 @@ def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) 
 _SIDES = "datum.label == 'more' ? 'the stereotyping sentence' : 'the other sentence'"
 _SLOT_SIDES = "datum.label == 'more' ? 'the first word' : 'the second word'"
 _LEANS = "{above: 'above the reference value', within: 'not beyond chance', below: 'below it'}[datum.label]"
+_SLOTS = "{above: 'first word', within: 'not beyond chance', below: 'second word'}[datum.label]"
 _CHANGES = "{above: 'rose', within: 'no significant change', below: 'fell'}[datum.label]"
 
 
-def _layers(base: alt.Chart, estimates: Sequence[Estimate], scores: Sequence[float] = ()) -> list[alt.Chart]:
+def _layers(
+    base: alt.Chart, estimates: Sequence[Estimate], scores: Sequence[float] = (), axis: str = ""
+) -> list[alt.Chart]:
     """The layers of an interval chart: the null, the intervals and the values; the axis also has room for `scores`."""
     known = any(estimate.null is not None for estimate in estimates)
-    words = _CHANGES if estimates[0].statistic == CHANGE else _LEANS
+    statistic = estimates[0].statistic
+    words = _CHANGES if statistic == CHANGE else _SLOTS if statistic in SLOTTED else _LEANS
     legend = alt.Legend(values=["above", "within", "below"], labelExpr=words, orient="bottom", titleOrient="left")
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
-    color = color.title("after Holm's correction" if any(e.group != "all" for e in estimates) else None).legend(
-        legend if estimates[0].statistic in DIRECTED else None
+    color = color.title("Holm-corrected:" if any(e.group != "all" for e in estimates) else None).legend(
+        legend if statistic in (*DIRECTED, *SLOTTED) else None
     )
-    dashed = "no change" if estimates[0].statistic == CHANGE else "reference value"
-    title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
+    dashed = "no change" if statistic == CHANGE else "reference value"
+    title = (axis or unit(estimates[0])) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates, scores), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
     marks = base.encode(y=in_order(alt.Y("label:N")), color=color, tooltip=tooltips(TIP))
@@ -233,9 +250,11 @@ def _hollow(base: alt.Chart, x: alt.X) -> alt.Chart:
     return hollow
 
 
-def tone(estimate: Estimate) -> str:
-    """The lean of a directed statistic (stereotype or its opposite); `no direction` for the others."""
-    return lean(estimate) if estimate.statistic in DIRECTED else "no direction"
+def tone(estimate: Estimate, run: AuditResult | None = None) -> str:
+    """The lean of a statistic that has a direction, else `no direction`; `invalid` if a check of the run forbids it."""
+    if run is not None and failure(run, estimate.data) == INVALID:
+        return INVALID
+    return lean(estimate) if estimate.statistic in (*DIRECTED, *SLOTTED) else "no direction"
 
 
 def unit(estimate: Estimate) -> str:
@@ -253,10 +272,11 @@ def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
     return {"label": name, **ends, **({} if series is None else {"series": series})}
 
 
-def _row(estimate: Estimate, name: str, sides: tuple[str, str]) -> Row:
+def _row(estimate: Estimate, name: str, run: AuditResult | None) -> Row:
+    sides = interpretation.GENDER if run is None else slot_sides(run, estimate.data)
     numbers = {key: getattr(estimate, key) for key in ("value", "low", "high", "null")}
     shown = number(estimate.value, digits_of(estimate.statistic))
-    texts = {"shown": shown, "lean": tone(estimate), "reading": reading(estimate, sides)}
+    texts = {"shown": shown, "lean": tone(estimate, run), "reading": reading(estimate, sides)}
     return {"label": name, "n": estimate.n, **numbers, **texts}
 
 
@@ -265,9 +285,9 @@ def _domain(estimates: Sequence[Estimate], scores: Sequence[float] = ()) -> list
     percent, null = estimates[0].statistic in PERCENT, estimates[0].null
     ends = [*scores, *(v for e in estimates for v in (e.low, e.high, e.value, e.null))]
     known = [v for v in ends if v is not None and math.isfinite(v)] or [0.0, 1.0]
-    if estimates[0].statistic not in DIRECTED:
+    if estimates[0].statistic not in (*DIRECTED, *SLOTTED):
         return [0.0, 100.0] if percent else [min(0.0, *known), 1.08 * max(*known, 0.1)]
     reach, middle = (10.0, null or 50.0) if percent else (0.1, null or 0.0)
     low, high = min(*known, middle - reach), max(*known, middle + reach)
     margin = 0.04 * (high - low)
-    return [max(low - margin, 0.0), min(high + margin, 100.0)] if percent else [low - margin, high + margin]
+    return [low - margin, high + margin]

@@ -10,7 +10,7 @@ from unmask.audit.interpretation import slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
-from unmask.findings.charts import MODELS, Chart
+from unmask.findings.charts import MODELS, SHAPES, Chart
 from unmask.findings.figure import Figure, figure
 from unmask.report import charts, selection, wording
 from unmask.report.wording import LETTERS, change_estimate
@@ -49,14 +49,16 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
     for change in first_of_each(compared):
         by_kind.setdefault(KINDS.get(change.statistic, change.statistic), []).append(change)
     for kind, members in by_kind.items():
-        rows = []
-        for change in members:
-            series = f"{LETTERS[change.run]} {names[change.run]}" if len(names) > 2 else None
-            rows.append(charts.point(change_estimate(change), wording.change_label(change, several=several), series))
+        named = [(wording.change_label(each, several=several), change_estimate(each)) for each in members]
+        axis = UNITS.get(members[0].statistic, "change")
+        if len(names) == 2:  # colours say what rose and fell
+            chart = charts.ranking(named, axis=axis)
+        else:  # colours are the runs
+            series = [f"{LETTERS[each.run]} {names[each.run]}" for each in members]
+            rows = [charts.point(each, name, run) for (name, each), run in zip(named, series, strict=True)]
+            marks = {"colours": MODELS[1:], "shapes": SHAPES[1:]}  # the first are those of A in the other charts
+            chart = plots.intervals(by_label(rows), axis=axis, null=0.0, **marks)
         title = f"Change of {kind} from A, over the items both runs scored; dashed: no change"
-        chart = plots.intervals(
-            by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0, colours=MODELS
-        )
         _add(drawn, "changes", title, chart, ". The table has the numbers.")
     return drawn
 

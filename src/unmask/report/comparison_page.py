@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from unmask.audit.compare import compare
@@ -23,11 +23,11 @@ from unmask.stats import Comparison, apply_holm
 Changes = tuple[tuple[Comparison, ...], tuple[Comparison, ...]]  # over all items; by category
 FLIPPED = 6  # pairs shown per measure
 LIMITS = (
-    "A change is a change of these scores on these sentences. A score that moved to its null does not show "
+    "A change is a change of these scores on these sentences. A score that moved to its reference value does not show "
     "that the model behaves more fairly in use: mitigations have been found to lower such scores and to "
     "leave the behaviour of fine-tuned models as it was (Kaneko et al., 2022).",
-    "A score can also move to its null because the model has become worse at language modelling. Look at the "
-    "checks, and at words that rightly go with one gender: these should still do so.",
+    "A score can also move to its reference value because the model has become worse at language modelling. Look "
+    "at the checks, and at words that rightly go with one gender: these should still do so.",
     "The intervals cover the sampling of sentences, not the randomness of training: the same mitigation with "
     "another seed may give another change.",
 )
@@ -58,9 +58,9 @@ def draw_figures(runs: Sequence[AuditResult], compared: Changes) -> dict[str, li
     }
 
 
-def page(runs: Sequence[AuditResult], compared: Changes) -> str:
-    """Render the page of two or more runs; all others are compared with the first."""
-    figures = draw_figures(runs, compared)
+def page(runs: Sequence[AuditResult], compared: Changes, figures: Mapping[str, list[Figure]] | None = None) -> str:
+    """Render the page of two or more runs, with its charts if they are drawn already."""
+    figures = draw_figures(runs, compared) if figures is None else figures
     flat = [figure for group in figures.values() for figure in group]
     return render_page("comparison.html.jinja", flat, figures=figures, **_content(runs, compared))
 

@@ -7,7 +7,9 @@ the card itself. The format is that of `huggingface_hub.EvalResultEntry` (hub-do
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
@@ -45,23 +47,24 @@ def entries(result: AuditResult) -> list[EvalResultEntry]:
             task_id=estimate.measure,
             value=estimate.value,
             dataset_revision=card.get("revision"),
-            notes=_notes(estimate, result, str(card.get("source") or "")),
+            notes=_notes(estimate, result, card),
         )
         for estimate, card in known
         if card.get("hub") and math.isfinite(estimate.value)
     ]
 
 
-def _notes(estimate: Estimate, result: AuditResult, source: str) -> str:
+def _notes(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) -> str:
     """What the number is, its interval, and whether a check failed."""
-    parts = [f"{estimate.statistic} by unmask {result.meta.get('unmask', '')}", f"n {estimate.n}"]
+    whole = f" (a subset of {card['subset_of']:,} items)" if card.get("subset_of") else ""
+    parts = [f"{estimate.statistic} by unmask {result.meta.get('unmask', '')}", f"n {estimate.n}{whole}"]
     if estimate.has_interval:
         parts.append(f"95% interval {estimate.low:.4g} to {estimate.high:.4g}")
     if estimate.null is not None:
         parts.append(f"no preference at {estimate.null:g}")
     if estimate.unscored:
         parts.append(f"{estimate.unscored} items not scored")
-    if source:
-        parts.append(f"data {source}")
+    if card.get("source"):
+        parts.append(f"data {card['source']}")
     failed = sum(not check.ok for check in result.checks)
     return "; ".join([*parts, *([f"{failed} of {len(result.checks)} checks failed"] if failed else [])])

@@ -18,6 +18,7 @@ from unmask.audit.attribution import (
 )
 from unmask.audit.interpretation import side_words, slot_sides
 from unmask.audit.result import AuditResult
+from unmask.audit.token_text import glyphs
 from unmask.core.estimate import Estimate
 from unmask.findings.numbers import is_number, number, signed_number
 from unmask.report.selection import groups_of, is_open, items_of
@@ -30,10 +31,6 @@ NO_SUM = (
     "do not add up to the difference."
 )
 FAINT = 0.05  # contributions below this share of the largest get no colour
-_SPACES = ("Ġ", "▁", " ")  # byte-level BPE, SentencePiece, plain
-_PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
-_BYTES = {chr(b): b for b in _PRINTABLE}  # of byte-level BPE, by their characters
-_BYTES |= {chr(256 + i): b for i, b in enumerate(b for b in range(256) if b not in _PRINTABLE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,24 +153,3 @@ def _title(token: TokenPart, totals: Mapping[int, float]) -> str:
     if token.block is None or token.contribution is None:
         return product
     return f"{product}; with its counterpart in the other sentence {signed_number(totals[token.block], 3)}"
-
-
-def glyphs(tokens: Sequence[str]) -> list[tuple[str, bool]]:
-    """Every token without the tokenizer's markers, and whether it joins the previous one without a space.
-
-    If spaces are marked, a token without the mark is joined; WordPiece marks joined tokens instead.
-    """
-    marked = any(token.startswith(_SPACES) for token in tokens)
-    byte_level = any(token.startswith("Ġ") for token in tokens)
-    shown = []
-    for token in tokens:
-        bare = token.removeprefix("##").lstrip("".join(_SPACES))
-        joined = not token.startswith(_SPACES) if marked else token.startswith("##")
-        shown.append(((_from_bytes(bare) if byte_level else bare) or "␣", joined))
-    return shown
-
-
-def _from_bytes(text: str) -> str:
-    """Byte-level BPE maps every byte to a printable character; an incomplete character is shown as �."""
-    known = all(character in _BYTES for character in text)
-    return bytes(_BYTES[character] for character in text).decode("utf-8", "replace") if known else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -118,7 +119,8 @@ def _validate(
         raise ResultError(f"a model card takes one audit, {found}: give the audit of the model")
     if tables or format in ("html", "csv"):
         return tables
-    left_out = {"changes": len(results) < 2, "verdict": format == "latex"}  # sentences are no table of a paper
+    # sentences are no table of a paper, and captions name the checks that failed
+    left_out = {"changes": len(results) < 2, "verdict": format == "latex", "checks": True}
     return [name for name in TABLES if not left_out.get(name)]
 
 
@@ -132,9 +134,9 @@ def _validate_wide(results: Sequence[Result], format: Format, tables: Sequence[T
         raise ResultError(f"the table {min(others)} has no wide layout: choose headline or category")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _View:
-    """What a page and its figures show: one result, or audits and their comparison, computed once for both."""
+    """What a page and its figures show: one result, or audits and their comparison, computed and drawn once."""
 
     shown: Result
     audits: Sequence[AuditResult] = ()
@@ -151,18 +153,22 @@ class _View:
     def page(self) -> str:
         """The page as HTML."""
         if self.comparison is not None:
-            return comparison_page.page(self.audits, self.comparison)
-        return audit_page.page(self.shown) if isinstance(self.shown, AuditResult) else html.page(self.shown)
+            return comparison_page.page(self.audits, self.comparison, self.figures_by_section)
+        write = audit_page.page if isinstance(self.shown, AuditResult) else html.page
+        return write(self.shown, self.figures_by_section)  # type: ignore[arg-type]
 
-    def figures(self) -> list[Figure]:
+    @cached_property
+    def figures_by_section(self) -> dict[str, list[Figure]]:
         """Every chart of the page."""
         if not isinstance(self.shown, AuditResult):
             return html.draw_figures(self.shown.findings)
         if self.comparison is not None:
-            groups = comparison_page.draw_figures(self.audits, self.comparison)
-        else:
-            groups = audit_page.draw_figures(self.shown)
-        return [figure for group in groups.values() for figure in group]
+            return comparison_page.draw_figures(self.audits, self.comparison)
+        return audit_page.draw_figures(self.shown)
+
+    def figures(self) -> list[Figure]:
+        """The same in one list."""
+        return [figure for group in self.figures_by_section.values() for figure in group]
 
 
 def _compared(results: Sequence[Result]) -> Result:
@@ -224,10 +230,11 @@ def _tables(
 def _wide_tables(results: Sequence[Result], format: Format, chosen: Sequence[TableName]) -> str:
     audits = [result for result in results if isinstance(result, AuditResult)]
     build_tables = {"headline": wide_tables.by_model, "category": wide_tables.by_category}
-    listed = [table for name in chosen for table in build_tables[name](audits, model_names(audits))]
+    listed = [wide for name in chosen for wide in build_tables[name](audits, model_names(audits))]
     if not listed:
         raise ResultError("these results have no categories: give table headline")
     if format == "csv":
-        frames = (pd.DataFrame(table.rows, columns=table.columns).assign(table=table.title) for table in listed)
-        return tables.as_csv(pd.concat(frames))
-    return latex.document(listed) if format == "latex" else markdown.document(listed)
+        records = [record for wide in listed for record in wide.records()]
+        return tables.as_csv(tables.record_frame(records, last=("check failed", "published in")))
+    shown = [wide.table() for wide in listed]
+    return latex.document(shown) if format == "latex" else markdown.document(shown)

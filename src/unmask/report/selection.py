@@ -15,6 +15,7 @@ from unmask.core.estimate import Estimate
 from unmask.findings.envelope import Result
 from unmask.findings.tables import PER_TOKEN
 
+SLOTTED = ("appd", "association", "effect-size")  # statistics of templates: towards one of two words for one slot
 BAND = 0.25  # nats per token: differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
 
 
@@ -37,7 +38,7 @@ def groups_of(row: Mapping[str, Any]) -> str:
 
 def is_open(estimate: Estimate) -> bool:
     """Whether it is computed on templates, whose sides are two words for one slot."""
-    return estimate.statistic in ("appd", "association", "effect-size")
+    return estimate.statistic in SLOTTED
 
 
 def model_names(runs: Sequence[Result]) -> list[str]:

@@ -20,13 +20,16 @@ from unmask.audit.interpretation import (
     failure_note,
     holm,
     interval,
+    plural_unit,
     reading,
     result_reading,
+    short_reading,
     slot_sides,
     subset_note,
+    with_words,
 )
 from unmask.audit.result import AuditResult
-from unmask.audit.verdict import cautions, verdict
+from unmask.audit.verdict import Verdict, cautions, sentence_case, verdict
 from unmask.core.estimate import Estimate
 from unmask.core.spreadsheets import escape
 from unmask.findings import Table, numbers
@@ -41,12 +44,20 @@ from unmask.report.selection import BAND
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
-NULL = "The null (reference value) is the expected value for a model without a preference."
-HOLM = "* differs from the null after Holm's correction (p < 0.05)."
+NULL = "The reference value is the expected value for a model without a preference."
+HOLM = "* differs from the reference value after Holm's correction (p < 0.05)."
 CHANGED = "Change is after minus before over the items both runs scored; p is corrected by Holm's method."
 NUMBERS = ("value", "interval", "null", "n", "ties", "unscored", "unit", "design_effect")
 CHANGES = ("before", "after", "change", "interval", "p_holm", "n", "flips", "left_out")
-TITLES = {"interval": "95% interval", "design_effect": "design effect", "p_holm": "p (Holm)", "left_out": "left out"}
+TITLES = {"interval": "95% interval", "null": "reference value", "design_effect": "design effect"}
+TITLES |= {"p_holm": "p (Holm)", "left_out": "left out"}
+CONSTANTS: dict[str, Callable[[str], str]] = {  # columns with one value for all rows are a sentence of the caption
+    "null": "Reference value {}.".format,
+    "ties": lambda n: "No ties." if n == "0" else f"{n} ties each.",
+    "unscored": lambda n: "All items were scored." if n == "0" else f"{n} items unscored each.",
+    "unit": lambda unit: "" if unit == "–" else f"Intervals over {plural_unit(unit)}.",
+    "design_effect": lambda effect: "" if effect == "–" else f"Design effect {effect}.",
+}
 CITED = (  # in the text of every page
     "blodgett-etal-2021-stereotyping",
     "kwon-mihindukulasooriya-2022-empirical",
@@ -76,7 +87,7 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "p_holm": numbers.p_value(estimate.p_holm),
         "marked": marked,
         "mark": "*" if marked else "",
-        "lean": tone(estimate),
+        "lean": tone(estimate, result),
         "reading": reading(estimate, slot_sides(result, estimate.data)),
     }
 
@@ -102,7 +113,7 @@ def headlines_by_dataset(result: AuditResult) -> list[dict[str, Any]]:
         {
             "title": str(titles.get(data, data)),
             "headlines": headlines(result, data),
-            "cautions": [f"{line[0].upper()}{line[1:]}." for line in cautions(estimates)],
+            "cautions": [sentence_case(line) for line in cautions(estimates)],
             "rows": [verdict_row(each, result) for each in estimates],
             "note": f"† {WEAK}." if failure(result, data) == DOUBTFUL else "",
         }
@@ -139,19 +150,50 @@ def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
 def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimate of every measure, dataset and model."""
     columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
-    records = _records(results, names, lambda run: run.headlines())
-    return _table("Headline estimates", columns, records, _note(results, NULL))
+    records = _records(results, names, lambda run: with_words(run, run.headlines()))
+    return _short_table(_of("Headline estimates", names), columns, records, _note(results, NULL))
+
+
+def card_table(result: AuditResult) -> Table:
+    """The headline estimates with their verdicts in a few words, for a model card."""
+    select = with_words(result, result.headlines())
+    verdicts = [short_reading(result, each).removesuffix(" †") for each in select]  # a dagger is beside the measure
+    records = _records([result], [""], lambda _: select)
+    rows = [record | {"verdict": said} for record, said in zip(records, verdicts, strict=True)]
+    columns = ("data", "measure", "statistic", "value", "interval", "null", "n", "p", "verdict")
+    return _short_table("Headline estimates", columns, rows, _note([result], NULL))
 
 
 def verdict_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
-    """The verdict on every headline estimate in plain words."""
-    return _table("Verdict", _model_first(names, "data", "measure", "verdict"), verdict_records(results, names))
+    """The verdict on every headline estimate in plain words; what is noise and valid is in the note."""
+    said = {line: None for result in results for line in caution_lines(result)}
+    columns = _model_first(names, "data", "measure", "verdict")
+    return _table(_of("Verdicts", names), columns, _verdicts(results, names, lambda each: each.finding), " ".join(said))
+
+
+def caution_lines(result: AuditResult) -> list[str]:
+    """What every reader of the numbers of each dataset should know, a sentence each."""
+    by_dataset: dict[str, list[Estimate]] = {}
+    for estimate in result.headlines():
+        by_dataset.setdefault(estimate.data, []).append(estimate)
+    named = len(by_dataset) > 1
+    return [
+        f"{f'{data}: ' if named else ''}{line if named else sentence_case(line).removesuffix('.')}."
+        for data, estimates in by_dataset.items()
+        for line in cautions(estimates)
+    ]
 
 
 def verdict_records(results: Sequence[AuditResult], names: Sequence[str]) -> list[dict[str, str]]:
-    """The verdict on every headline estimate, with the names of its model, data and measure."""
+    """The whole verdict on every headline estimate, with the names of its model, data and measure."""
+    return _verdicts(results, names, str)
+
+
+def _verdicts(
+    results: Sequence[AuditResult], names: Sequence[str], write: Callable[[Verdict], str]
+) -> list[dict[str, str]]:
     return [
-        {"model": name, "data": each.data, "measure": each.measure, "verdict": str(verdict(result, each))}
+        {"model": name, "data": each.data, "measure": each.measure, "verdict": write(verdict(result, each))}
         for name, result in zip(names, results, strict=True)
         for each in result.headlines()
     ]
@@ -161,7 +203,7 @@ def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Tabl
     """The headline estimates by category, marked if significant after Holm's correction."""
     columns = _model_first(names, "data", "measure", "category", *NUMBERS, "p_holm", "mark")
     records = _records(results, names, lambda run: selection.by_group(run, "category"))
-    return _table("By category", columns, records, _note(results, HOLM))
+    return _short_table(_of("By category", names), columns, records, _note(results, HOLM))
 
 
 def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
@@ -196,6 +238,13 @@ def check_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame
     named = zip(names, results, strict=True)
     rows = [{"model": name, **asdict(check)} for name, result in named for check in result.checks]
     return pd.DataFrame(rows, columns=["model", "name", "ok", "detail"])
+
+
+def record_frame(records: Sequence[dict[str, Any]], last: Sequence[str]) -> pd.DataFrame:
+    """Records with different columns as one frame: p-values after all values, then the columns in `last`."""
+    names = dict.fromkeys(name for record in records for name in record)
+    order = sorted(names, key=lambda name: (name in last, name.startswith("p (Holm)")))
+    return pd.DataFrame(records, columns=order)
 
 
 def as_csv(table: pd.DataFrame) -> str:
@@ -249,11 +298,11 @@ def _note(results: Sequence[Result], note: str) -> str:
 def _records(
     results: Sequence[AuditResult], names: Sequence[str], select: Callable[[AuditResult], Sequence[Estimate]]
 ) -> list[dict[str, Any]]:
-    """The rows of the selected estimates, with the name of their model; a dagger marks that a check failed."""
+    """The rows of the selected estimates, with the name of their model; a dagger marks a failed check."""
     records = []
     for name, run in zip(names, results, strict=True):
         for each in select(run):
-            mark = "†" if failure(run, each.data) else ""
+            mark = "†" if failure(run, each.data, each.measure) else ""
             records.append({"model": name, **estimate_row(each, run), "measure": f"{each.measure}{mark}"})
     return records
 
@@ -261,6 +310,20 @@ def _records(
 def _model_first(names: Sequence[str], *columns: str) -> tuple[str, ...]:
     """The columns, after that of the model if there are several."""
     return ("model", *columns) if len(names) > 1 else columns
+
+
+def _of(title: str, names: Sequence[str]) -> str:
+    """The title, with the model if there is one."""
+    return f"{title} of {names[0]}" if len(names) == 1 else title
+
+
+def _short_table(title: str, columns: Sequence[str], records: Sequence[dict[str, Any]], note: str) -> Table:
+    """A table whose constant columns are sentences of its note."""
+    values = {name: {record[name] for record in records} for name in CONSTANTS if name in columns}
+    constant = {name: next(iter(found)) for name, found in values.items() if len(found) == 1}
+    said = (CONSTANTS[name](value) for name, value in constant.items())
+    kept = [name for name in columns if name not in constant]
+    return _table(title, kept, records, " ".join(filter(None, (*said, note))))
 
 
 def _table(title: str, columns: Sequence[str], records: Sequence[dict[str, Any]], note: str = "") -> Table:

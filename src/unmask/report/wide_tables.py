@@ -1,114 +1,189 @@
 """Tables as papers print them: a row for each model or category, a column for each measure, stars for significance.
 
 Constants (statistic, reference value, number of items, widest interval) are in the caption, not in columns. Stars are
-after Holm's correction over all cells of a table; a model with a failed check is marked.
+after Holm's correction over all cells of a table; a dagger marks the numbers of which a check failed, or their row if
+all failed, and the caption names the check. Below the models stand published scores of known models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from typing import Any
 
-from unmask.audit.interpretation import digits_of, failure_note, subset_note
+from unmask.audit.headline import published_scores
+from unmask.audit.interpretation import digits_of, failure, failure_note, subset_note, with_words
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
+from unmask.core.types import Published
 from unmask.findings import Cell, Table
 from unmask.findings.numbers import number
 from unmask.report.selection import by_group, group_name
 from unmask.stats.corrections import holm
 
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
-FAILED = "†"
+FAILED, KNOWN = "†", "‡"
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An estimate, the row it stands in, and what marks the row."""
+    """An estimate, the row it stands in, and the run it comes from."""
 
     row: str
     estimate: Estimate
-    mark: str = ""
+    run: AuditResult
 
 
-def by_model(results: Sequence[AuditResult], names: Sequence[str]) -> list[Table]:
+@dataclass(frozen=True, slots=True)
+class WideTable:
+    """The estimates of one dataset and statistic: p after correction beside each, and published scores."""
+
+    rows: str  # what a row is: model or category
+    model: str  # whose categories; empty if the rows are models
+    entries: tuple[_Entry, ...]
+    corrected: tuple[float | None, ...]
+    published: tuple[tuple[str, Published], ...]  # with the measure
+
+    @property
+    def measures(self) -> list[str]:
+        """The columns."""
+        return list(dict.fromkeys(entry.estimate.measure for entry in self.entries))
+
+    @property
+    def cells(self) -> dict[tuple[str, str], tuple[Estimate, float | None]]:
+        """Estimate and corrected p by row and measure."""
+        pairs = zip(self.entries, self.corrected, strict=True)
+        return {(entry.row, entry.estimate.measure): (entry.estimate, p) for entry, p in pairs}
+
+    @property
+    def runs(self) -> dict[str, AuditResult]:
+        """The run of each row."""
+        return {entry.row: entry.run for entry in self.entries}
+
+    @property
+    def known_models(self) -> dict[str, dict[str, float]]:
+        """Published scores by model and measure."""
+        models: dict[str, dict[str, float]] = {}
+        for measure, each in self.published:
+            models.setdefault(each.model, {})[measure] = each.value
+        return models
+
+    def table(self) -> Table:
+        """As text with stars and daggers, rounded for readers."""
+        first, cells = self.entries[0].estimate, self.cells
+        lines: list[tuple[Cell, ...]] = []
+        for row in self.runs:
+            failed = self._failed(row)
+            whole = failed == self._measures_of(row)  # then the row is marked instead of every cell
+            marks = {name: FAILED for name in failed if not whole}
+            shown = (
+                f"{_text(*cells[row, name])}{marks.get(name, '')}" if (row, name) in cells else None
+                for name in self.measures
+            )
+            lines.append((f"{row}{FAILED if whole else ''}", *shown))
+        digits = digits_of(first.statistic)
+        lines += [
+            (f"{model}{KNOWN}", *(number(scores[name], digits) if name in scores else None for name in self.measures))
+            for model, scores in self.known_models.items()
+        ]
+        title = " · ".join(filter(None, (first.data, first.statistic, self.model)))
+        return Table(title, (self.rows, *self.measures), tuple(lines), self._note())
+
+    def _measures_of(self, row: str) -> list[str]:
+        return [name for name in self.measures if (row, name) in self.cells]
+
+    def _failed(self, row: str) -> list[str]:
+        """The measures of a row whose numbers a failed check makes doubtful."""
+        run, data = self.runs[row], self.entries[0].estimate.data
+        return [name for name in self._measures_of(row) if failure(run, data, name)]
+
+    def records(self) -> list[dict[str, Any]]:
+        """As rows of a spreadsheet: numbers in full precision, p and failed checks in columns of their own."""
+        first, cells = self.entries[0].estimate, self.cells
+        named = {"data": first.data, "statistic": first.statistic, **({"model": self.model} if self.model else {})}
+        records: list[dict[str, Any]] = []
+        for row in self.runs:
+            own = {name: cells[row, name] for name in self.measures if (row, name) in cells}
+            values = {name: estimate.value for name, (estimate, _) in own.items()}
+            tests = {f"p (Holm) {name}": p for name, (_, p) in own.items()}
+            notes = {"check failed": ", ".join(self._failed(row)), "published in": ""}
+            records.append({**named, self.rows: row, **values, **tests, **notes})
+        sources = {each.model: each.where for _, each in self.published}
+        records += [
+            {**named, self.rows: model, **scores, "published in": sources[model]}
+            for model, scores in self.known_models.items()
+        ]
+        return records
+
+    def _note(self) -> str:
+        data, runs = self.entries[0].estimate.data, list(self.runs.values())
+        cards = [card for run in runs for card in run.meta.get("data") or () if card.get("name") == data]
+        tested = sum(p is not None for p in self.corrected)
+        sources = "; ".join(dict.fromkeys(each.where for _, each in self.published))
+        parts = (
+            subset_note(cards),
+            _constants([entry.estimate for entry in self.entries]),
+            f"* p < 0.05, ** p < 0.01, *** p < 0.001, by Holm's correction over {tested} tests." if tested else "",
+            failure_note(runs, data),
+            f"{KNOWN} published, not measured here: {sources}." if sources else "",
+        )
+        return " ".join(filter(None, parts))
+
+
+def by_model(results: Sequence[AuditResult], names: Sequence[str]) -> list[WideTable]:
     """For each dataset and statistic the headline estimates: rows are models, columns are measures."""
-    entries = [
-        _Entry(name, estimate, _mark(result))
-        for name, result in zip(names, results, strict=True)
-        for estimate in result.headlines()
-    ]
-    return _tables("model", entries, results)
+    named = zip(names, results, strict=True)
+    heads = [(name, result, each) for name, result in named for each in with_words(result, result.headlines())]
+    return _tables("model", [_Entry(name, each, result) for name, result, each in heads])
 
 
-def by_category(results: Sequence[AuditResult], names: Sequence[str]) -> list[Table]:
+def by_category(results: Sequence[AuditResult], names: Sequence[str]) -> list[WideTable]:
     """For each model, dataset and statistic the estimates by category, and of all items: columns are measures."""
     tables = []
     for name, result in zip(names, results, strict=True):
         estimates = [*by_group(result, "category"), *result.headlines()]
         categorised = {(each.measure, each.data) for each in estimates if each.group != "all"}
-        entries = [
-            _Entry(group_name(each.group), each, _mark(result))
-            for each in estimates
-            if (each.measure, each.data) in categorised
-        ]
-        tables += _tables("category", entries, [result], model=name)
+        kept = [each for each in estimates if (each.measure, each.data) in categorised]
+        tables += _tables("category", [_Entry(group_name(each.group), each, result) for each in kept], model=name)
     return tables
 
 
-def _mark(result: AuditResult) -> str:
-    return "" if all(check.ok for check in result.checks) else FAILED
+def _tables(rows: str, entries: Iterable[_Entry], model: str = "") -> list[WideTable]:
+    """One table for each dataset and statistic, in the order of the results."""
+    groups: dict[tuple[str, str], list[_Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.estimate.data, entry.estimate.statistic), []).append(entry)
+    order = {data: place for place, data in enumerate(dict.fromkeys(data for data, _ in groups))}
+    return [_wide(rows, members, model) for _, members in sorted(groups.items(), key=lambda each: order[each[0][0]])]
 
 
-def _tables(rows: str, entries: Iterable[_Entry], results: Sequence[AuditResult], *, model: str = "") -> list[Table]:
-    """One table for each dataset and statistic."""
-
-    def place(entry: _Entry) -> tuple[str, str]:
-        return entry.estimate.data, entry.estimate.statistic
-
-    ordered = sorted(entries, key=place)  # stable: models, categories and measures keep their order
-    return [_table(rows, list(group), results, model) for _, group in groupby(ordered, place)]
-
-
-def _table(rows: str, entries: Sequence[_Entry], results: Sequence[AuditResult], model: str) -> Table:
-    first = entries[0].estimate
-    measures = list(dict.fromkeys(entry.estimate.measure for entry in entries))
-    corrected = holm([entry.estimate.p for entry in entries])
-    cells = {
-        (entry.row, entry.estimate.measure): _cell(entry.estimate, p)
-        for entry, p in zip(entries, corrected, strict=True)
-    }
-    marks = {entry.row: entry.mark for entry in entries}
-    lines: list[tuple[Cell, ...]] = [
-        (f"{row}{mark}", *(cells.get((row, measure)) for measure in measures)) for row, mark in marks.items()
-    ]
-    title = " · ".join(filter(None, (first.data, first.statistic, model)))
-    cards = [card for result in results for card in result.meta.get("data") or () if card.get("name") == first.data]
-    tested = sum(p is not None for p in corrected)
-    parts = (subset_note(cards), _constants(entries), _stars(tested), failure_note(results))
-    return Table(title, (rows, *measures), tuple(lines), " ".join(filter(None, parts)))
+def _wide(rows: str, entries: Sequence[_Entry], model: str) -> WideTable:
+    corrected = holm([entry.estimate.p if entry.estimate.null is not None else None for entry in entries])
+    whole: Mapping[str, _Entry] = {entry.estimate.measure: entry for entry in entries if entry.estimate.group == "all"}
+    published = tuple(
+        (measure, each)
+        for measure, entry in whole.items()
+        for each in (published_scores(entry.run, entry.estimate) if not model else ())
+    )
+    return WideTable(rows, model, tuple(entries), tuple(corrected), published)
 
 
-def _cell(estimate: Estimate, p: float | None) -> str:
+def _text(estimate: Estimate, p: float | None) -> str:
     stars = next((stars for most, stars in STARS if p is not None and p < most), "")
     return f"{number(estimate.value, digits_of(estimate.statistic))}{stars}"
 
 
-def _constants(entries: Sequence[_Entry]) -> str:
-    """Reference value, items and the widest interval of a table, in one sentence each."""
-    estimates = [entry.estimate for entry in entries]
-    nulls = {number(each.null, 0) for each in estimates}
+def _constants(estimates: Sequence[Estimate]) -> str:
+    """Reference value, items, the widest interval and unscored items of a table, in one sentence."""
+    nulls = sorted({number(each.null, 0) for each in estimates if each.null is not None})
     counts = sorted({each.n for each in estimates})
-    n = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     widths = [each.high - each.low for each in estimates if each.has_interval]
-    digits = digits_of(estimates[0].statistic)
-    widest = f"; 95% intervals are at most {number(max(widths), digits)} wide" if widths else ""
-    left_out = max(each.unscored for each in estimates)
-    unscored = f"; up to {left_out:,} items unscored" if left_out else ""
-    return f"Chance level {' or '.join(sorted(nulls))}; n = {n}{widest}{unscored}."
-
-
-def _stars(tested: int) -> str:
-    if not tested:
-        return ""
-    return f"* p < 0.05, ** p < 0.01, *** p < 0.001, by Holm's correction over {tested} tests."
+    digits, left_out = digits_of(estimates[0].statistic), max(each.unscored for each in estimates)
+    parts = (
+        f"reference value {' or '.join(nulls)}" if nulls else "",
+        f"n = {counts[0]:,}" + (f" to {counts[-1]:,}" if len(counts) > 1 else ""),
+        f"95% intervals are at most {number(max(widths), digits)} wide" if widths else "",
+        f"at most {left_out:,} item{'s' if left_out > 1 else ''} unscored" if left_out else "",
+    )
+    text = "; ".join(filter(None, parts))
+    return f"{text[:1].upper()}{text[1:]}."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from unmask.audit.interpretation import ALPHA, CHANGE, count_items, digits_of, side_words, slot_sides
@@ -25,10 +25,15 @@ Nulls = Mapping[tuple[str, str, str], float | None]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NO_CHANGE = "no significant change"
 UNKNOWN = "a measure unknown to this version of unmask"
+COLOURED = (
+    "Coloured words show how much each token contributes to the difference of two scores. That is "
+    "arithmetic, not a causal explanation."
+)
 LIMITS = (
-    "A score near its null means that no preference was found by this measure on these sentences. It does not show "
-    "that the model is free of bias: other sentences, other groups, other languages and other uses were not tested.",
-    "A score near its null can also come from a model that was loaded incorrectly. The checks on this page "
+    "A score near its reference value means that no preference was found by this measure on these sentences. It does "
+    "not show that the model is free of bias: other sentences, other groups, other languages and other uses were not "
+    "tested.",
+    "A score near its reference value can also come from a model that was loaded incorrectly. The checks on this page "
     "detect that; do not quote a number whose checks failed.",
     "The sentences of public benchmarks were mostly written by crowd workers, mostly in the United States. "
     "Many pairs are unclear, confounded or compare more than one thing at once (Blodgett et al., 2021).",
@@ -39,8 +44,7 @@ LIMITS = (
     "and biases in fine-tuned tasks were found to correlate only weakly (Kaneko et al., 2022).",
     "The intervals cover the sampling of sentences only, not the choice of benchmark, measure or checkpoint. "
     "Categories with few pairs have wide intervals.",
-    "Coloured words show how much each token contributes to the difference of two scores. That is "
-    "arithmetic, not a causal explanation.",
+    COLOURED,
 )
 WHY: Mapping[str, str] = {  # every check, and why it matters
     "lm-head": "The weights of the language-model head are in the checkpoint. If they were missing, "
@@ -135,7 +139,7 @@ def summarize_checks(runs: Sequence[AuditResult], names: Sequence[str]) -> list[
         for check in run.checks:
             data, _, kind = check.name.rpartition("/")
             where = " · ".join(part for part in ((name if len(runs) > 1 else ""), data) if part)
-            outcomes.setdefault(kind, []).append(Check(where, check.ok, check.detail))
+            outcomes.setdefault(kind, []).append(replace(check, name=where))
     summaries = [CheckSummary(kind, WHY.get(kind, ""), tuple(results)) for kind, results in outcomes.items()]
     return sorted(summaries, key=lambda summary: summary.ok)
 

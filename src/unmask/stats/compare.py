@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_
 from unmask.stats.score_intervals import paired_interval, paired_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
 from unmask.stats.triples import TERM, UNIT, by_term, icat_change_interval, overall
+from unmask.stats.units import Units
 
 OF_TERMS = ("lms", "ss", "icat")  # statistics over target terms
 
@@ -59,6 +60,11 @@ class PairedRuns:
     a: ScoreTable
     b: ScoreTable
     left_out: int
+    units: Units = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the units once: every interval and test of the pair is over them."""
+        object.__setattr__(self, "units", self.a.units)
 
     @property
     def flips(self) -> int:
@@ -134,7 +140,7 @@ def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Cha
         return Change(overall(first).icat, overall(second).icat, difference, None)
     a, b = pair.values(statistic)
     if statistic in CROSSED:
-        return Change(mean(a), mean(b), *crossed_mean(b - a, pair.a.units, rng=rng))
+        return Change(mean(a), mean(b), *crossed_mean(b - a, pair.units, rng=rng))
     if statistic == "bias-score":
         return Change(mean(a), mean(b), *_change_of_wins(pair, b - a))
     if a.size and not (b - a).any():
@@ -146,16 +152,16 @@ def mean_change(values: Floats, pair: PairedRuns, statistic: str, *, rng: np.ran
     """The mean of values by item, or by target term, with its interval over units."""
     if statistic in OF_TERMS:
         return replace(mean_interval(values, rng=rng, unit=UNIT), unit=TERM)
-    return mean_interval(values, rng=rng, units=pair.a.units)
+    return mean_interval(values, rng=rng, units=pair.units)
 
 
 def unit_name(pair: PairedRuns, statistic: str) -> str:
     """What is resampled."""
-    return TERM if statistic in OF_TERMS else pair.a.units.tag
+    return TERM if statistic in OF_TERMS else pair.units.tag
 
 
 def _mean_test(values: Floats, pair: PairedRuns, statistic: str) -> float | None:
-    return mean_test(values, 0.0) if statistic in OF_TERMS else mean_test(values, 0.0, pair.a.units)
+    return mean_test(values, 0.0) if statistic in OF_TERMS else mean_test(values, 0.0, pair.units)
 
 
 def _change_of_wins(pair: PairedRuns, changes: Floats) -> tuple[Value, float | None]:
@@ -163,7 +169,7 @@ def _change_of_wins(pair: PairedRuns, changes: Floats) -> tuple[Value, float | N
 
     Only where the scores themselves are the same is no change certain.
     """
-    units = pair.a.units
+    units = pair.units
     if changes.size and np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True):
         return Value(0.0, 0.0, 0.0, NO_CHANGE, unit=units.tag), 1.0
     if units.independent:  # did equally many items flip in both directions?

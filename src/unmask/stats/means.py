@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import t
 
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import MAX_BOOTSTRAP_UNITS, NO_CHANGE, NO_SPREAD, studentised_ends
+from unmask.stats.student import quantile, upper_tail
 from unmask.stats.units import INDEPENDENT, MIN_CROSSED, SamplingError, Units, sampling_error
 
 CROSSED = ("appd", "association")  # statistics that are means over words × templates
@@ -51,7 +51,7 @@ def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "", u
         ends, method = (min(ends[0], low), max(ends[1], high)), "bootstrap-t"
     over = units.label or (f"{n} {unit}" if unit else "")
     named = f"{method} over {over}" if over else method
-    return Value(value, *ends, named, unit=units.tag, design_effect=design_effect(error, units))
+    return Value(value, *ends, named, unit=units.tag, design_effect=design_effect(error, units), df=error.df)
 
 
 def mean_test(values: Floats, null: float, units: Units = INDEPENDENT) -> float | None:
@@ -63,7 +63,7 @@ def mean_test(values: Floats, null: float, units: Units = INDEPENDENT) -> float 
     """
     if values.size < 2 or not _vary(values) or (error := sampling_error(values, units)) is None:
         return None
-    return float(2 * t.sf(abs(mean(values) - null) / math.sqrt(error.variance), error.df))
+    return 2 * upper_tail(abs(mean(values) - null) / math.sqrt(error.variance), error.df)
 
 
 def crossed_mean(
@@ -77,7 +77,7 @@ def crossed_mean(
 
 def student_ends(value: float, error: SamplingError) -> tuple[float, float]:
     """Student's interval of a value with this sampling error."""
-    half = float(t.ppf(1 - ALPHA / 2, error.df)) * math.sqrt(error.variance)
+    half = quantile(1 - ALPHA / 2, error.df) * math.sqrt(error.variance)
     return value - half, value + half
 
 

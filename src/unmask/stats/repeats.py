@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm, t
 
 from unmask.core.estimate import Value
+from unmask.stats.student import quantile
 
 LEVEL = 0.95
 
@@ -16,15 +17,28 @@ def pool_repeats(values: Sequence[Value], unit: str = "repeats") -> Value:
     """The mean, with an interval that covers the spread within and between repeats (Rubin's rules, 1987).
 
     The variance is the mean of those within plus (1 + 1/m) times that between the m repeats; those within come from
-    the widths of the intervals, as if normal. Of one repeat it is its own interval.
+    the widths of the intervals and their degrees of freedom. Of one repeat it is its own interval.
     """
     if len(values) == 1:
-        return Value(values[0].value, values[0].low, values[0].high, values[0].method)
+        return values[0]
     found, count = np.array([each.value for each in values]), len(values)
     if not all(each.has_interval for each in values):
         return Value(float(found.mean()), method=f"no interval: one of {count} {unit} has none")
-    errors = np.array([each.high - each.low for each in values]) / (2 * norm.ppf((1 + LEVEL) / 2))
+    upper = (1 + LEVEL) / 2
+    errors = np.array([(each.high - each.low) / (2 * quantile(upper, each.df)) for each in values])
     within, between = float((errors**2).mean()), float((1 + 1 / count) * found.var(ddof=1))
-    freedom = (count - 1) * (1 + within / between) ** 2 if between > 0 else np.inf
-    low, high = t.interval(LEVEL, freedom, loc=found.mean(), scale=np.sqrt(within + between))
-    return Value(float(found.mean()), float(low), float(high), f"Rubin's rules over {count} {unit}").widen()
+    df = _degrees_of_freedom(within, between, count, min(math.inf if each.df is None else each.df for each in values))
+    mean, half = float(found.mean()), quantile(upper, df) * math.sqrt(within + between)
+    shown = None if math.isinf(df) else df
+    return Value(mean, mean - half, mean + half, f"Rubin's rules over {count} {unit}", df=shown).widen()
+
+
+def _degrees_of_freedom(within: float, between: float, count: int, complete: float) -> float:
+    """Those of Barnard and Rubin (1999), with `complete` degrees of freedom within a repeat; infinite: Rubin's."""
+    if not between:
+        return complete
+    rubin = (count - 1) * (1 + within / between) ** 2
+    if math.isinf(complete) or not within:
+        return rubin
+    observed = (complete + 1) / (complete + 3) * complete * within / (within + between)
+    return 1 / (1 / rubin + 1 / observed)

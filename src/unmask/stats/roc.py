@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import mannwhitneyu, norm
+from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD
+from unmask.stats.means import without_interval
+from unmask.stats.student import quantile, upper_tail
 from unmask.stats.table import Flags
+from unmask.stats.units import INDEPENDENT, Units, sampling_error
 
 FEW = "too few: 1 item in a group"
 NEGLIGIBLE = 1e-12  # of an error
@@ -36,10 +41,12 @@ def roc_points(labels: Flags, scores: Floats) -> tuple[Floats, Floats]:
     return np.asarray(false, dtype=np.float64), np.asarray(true, dtype=np.float64)
 
 
-def roc_auc(labels: Flags, scores: Floats) -> RocAuc:
+def roc_auc(labels: Flags, scores: Floats, units: Units = INDEPENDENT) -> RocAuc:
     """The AUC, with an interval by DeLong's error of its logit, which stays inside 0 and 1.
 
-    The p-value is that of the Mann-Whitney test, whose statistic is the AUC up to scale.
+    The p-value is that of the Mann-Whitney test, whose statistic is the AUC up to scale. Of items that share units,
+    the AUC is a mean of linearised placements (Obuchowski 1997); its error is the one over units, and the test is
+    Student's.
     """
     _check(labels, scores)
     value = float(roc_auc_score(labels, scores))
@@ -48,18 +55,25 @@ def roc_auc(labels: Flags, scores: Floats) -> RocAuc:
     sizes: dict[str, Any] = {"positives": groups[0].size, "negatives": groups[1].size}
     if min(sizes.values()) < 2:
         return RocAuc(value, method=FEW, p=p, **sizes)
-    error = _error(_placements(*groups), _placements(*groups[::-1]))
+    above, below = _placements(*groups), _placements(*groups[::-1])
+    error = _error(above, below)
     if error < NEGLIGIBLE:
         return RocAuc(value, method=f"{NO_SPREAD}: all items of a group are placed alike", p=p, **sizes)
-    reach = float(norm.ppf(0.975)) * error / (value * (1 - value))
+    over = _over_units(labels, above, below, units)
+    if over is None:
+        return RocAuc(value, method=without_interval(units), unit=units.tag, **sizes)
+    if units.codes:
+        p = 2 * upper_tail(abs(value - 0.5) / over.error, over.df)
+    reach = quantile(0.975, over.df) * over.error / (value * (1 - value))
     low, high = (float(expit(logit(value) + side * reach)) for side in (-1, 1))
-    return RocAuc(value, low, high, "delong, logit", p, **sizes)
+    return RocAuc(value, low, high, f"delong, logit{over.label}", p, **sizes, **over.fields)
 
 
-def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
+def roc_auc_difference(labels: Flags, a: Floats, b: Floats, units: Units = INDEPENDENT) -> RocAuc:
     """AUC of `a` minus AUC of `b` on the same items: DeLong, DeLong & Clarke-Pearson (1988).
 
-    The variance is that of the placements: for each item, the share of the other group it ranks above.
+    The variance is that of the placements: for each item, the share of the other group it ranks above; or, of items
+    that share units, that of their linearised values over units.
     """
     _check(labels, a)
     _check(labels, b)
@@ -70,12 +84,40 @@ def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
         return without
     above = _placements(a[labels], a[~labels]) - _placements(b[labels], b[~labels])
     below = _placements(a[~labels], a[labels]) - _placements(b[~labels], b[labels])
-    error = _error(above, below)
-    if error < NEGLIGIBLE:
+    if _error(above, below) < NEGLIGIBLE:
         return replace(without, method=f"{NO_SPREAD}: both order the items alike")
-    reach = float(norm.ppf(0.975)) * error
-    p = float(2 * norm.sf(abs(value) / error))
-    return RocAuc(value, value - reach, value + reach, "delong", p, positives, negatives)
+    over = _over_units(labels, above, below, units)
+    if over is None:
+        return replace(without, method=without_interval(units), unit=units.tag)
+    reach, p = quantile(0.975, over.df) * over.error, 2 * upper_tail(abs(value) / over.error, over.df)
+    ends = value - reach, value + reach
+    return RocAuc(value, *ends, f"delong{over.label}", p, positives, negatives, **over.fields)
+
+
+class _UnitError(NamedTuple):
+    """The standard error of an AUC, and what its interval says about units."""
+
+    error: float
+    df: float | None = None
+    label: str = ""
+    fields: Mapping[str, Any] = {}
+
+
+def _over_units(labels: Flags, above: Floats, below: Floats, units: Units) -> _UnitError | None:
+    """DeLong's error, or that over units of the linearised values of the items; None with too few units.
+
+    An AUC is the mean of n/m · (share of the others below) over m positives, and 1 minus that of the others: every
+    item's deviation, weighted so, sums up to that of the AUC.
+    """
+    if not units.codes:
+        return _UnitError(_error(above, below))
+    values = np.empty(labels.size)
+    values[labels] = (above - above.mean()) * labels.size / above.size
+    values[~labels] = (below.mean() - below) * labels.size / below.size
+    if (error := sampling_error(values, units)) is None:
+        return None
+    known = {"unit": units.tag, "design_effect": error.design_effect, "df": error.df}
+    return _UnitError(math.sqrt(error.variance), error.df, f" over {units.label}", known)
 
 
 def _error(above: Floats, below: Floats) -> float:

@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import t
 
 from unmask.core.estimate import NAN, Value
 from unmask.core.types import Floats
 from unmask.stats.means import without_interval
+from unmask.stats.student import quantile, upper_tail
 from unmask.stats.units import SamplingError, Units, sampling_error
 
 ALPHA = 0.05
@@ -24,7 +24,7 @@ STEPS = 60  # of the bisection: to the last digit
 
 def wilson_ends(share: float, n: float, df: float = math.inf) -> tuple[float, float]:
     """Ends of a share of n items (Wilson 1927)."""
-    square = float(t.ppf(1 - ALPHA / 2, df)) ** 2
+    square = quantile(1 - ALPHA / 2, df) ** 2
     middle = share + square / (2 * n)
     half = math.sqrt(square) * math.sqrt(share * (1 - share) / n + square / (4 * n**2))
     return max(0.0, (middle - half) / (1 + square / n)), min(1.0, (middle + half) / (1 + square / n))
@@ -35,7 +35,7 @@ def paired_ends(gained: float, lost: float, n: float, df: float = math.inf) -> t
 
     `gained` items count in the second share only, `lost` ones in the first only.
     """
-    critical = float(t.ppf(1 - ALPHA / 2, df))
+    critical = quantile(1 - ALPHA / 2, df)
     value = (gained - lost) / n
     low = _bisect(lambda difference: _tango(gained, lost, n, difference) > critical, -1.0, value)
     high = _bisect(lambda difference: _tango(gained, lost, n, difference) < -critical, 1.0, value)
@@ -62,7 +62,8 @@ def paired_interval(changes: Floats, units: Units) -> Value:
     low, high = paired_ends(gained, lost, worth, df)
     method = f"score over {units.label}" if units.codes else "score"
     effect = error.design_effect if known and units.codes else None
-    return Value(value, 100 * low, 100 * high, method, unit=units.tag, design_effect=effect).widen()
+    df_known = error.df if units.codes else None
+    return Value(value, 100 * low, 100 * high, method, unit=units.tag, design_effect=effect, df=df_known).widen()
 
 
 def paired_test(changes: Floats, units: Units) -> float | None:
@@ -72,7 +73,7 @@ def paired_test(changes: Floats, units: Units) -> float | None:
         return None
     flipped = float(np.abs(changes).sum())
     score = abs(float(changes.sum())) / math.sqrt(flipped * 100 * error.design_effect)
-    return float(2 * t.sf(score, error.df))
+    return 2 * upper_tail(score, error.df)
 
 
 def _tango(gained: float, lost: float, n: float, difference: float) -> float:

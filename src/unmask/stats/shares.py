@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import binomtest, fisher_exact, mannwhitneyu, t, ttest_ind
+from scipy.stats import binomtest, fisher_exact, mannwhitneyu, ttest_ind
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from unmask.core.errors import StatsError
@@ -15,6 +15,7 @@ from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD
 from unmask.stats.means import mean, mean_test, without_interval
 from unmask.stats.score_intervals import wilson_ends
+from unmask.stats.student import upper_tail
 from unmask.stats.table import Flags, ScoreTable
 from unmask.stats.units import SamplingError, Units, plural, sampling_error, units_of
 
@@ -151,7 +152,7 @@ def unit_sign_test(table: ScoreTable, *, null: float = 50.0) -> float | None:
         return None
     expected = null / 100
     deviation = math.sqrt(expected * (1 - expected) * error.design_effect / wins.size)
-    return float(2 * t.sf(abs(wins.mean() - expected) / deviation, error.df))
+    return 2 * upper_tail(abs(wins.mean() - expected) / deviation, error.df)
 
 
 def wilson(wins: int, n: int) -> Value:
@@ -179,7 +180,8 @@ def unit_share(wins: Flags, units: Units) -> Value:
         return Value(100 * share, method=without_interval(units), unit=units.tag)
     low, high = wilson_ends(share, n / error.design_effect, error.df)
     effect = error.design_effect if math.isfinite(error.variance) else None
-    return Value(100 * share, 100 * low, 100 * high, method, unit=units.tag, design_effect=effect).widen()
+    found = Value(100 * share, 100 * low, 100 * high, method, unit=units.tag, design_effect=effect, df=error.df)
+    return found.widen()
 
 
 def signed_estimate(estimate: Estimate) -> Estimate:

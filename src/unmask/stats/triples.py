@@ -87,7 +87,7 @@ def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Value:
 
     icat is the smaller of lms·ss/50 and lms·(100−ss)/50, which have no kink at ss = 50; its ends are the
     smaller of theirs, which are those of the means of their linearised values. (A bootstrap of the minimum itself
-    covers only 63 to 85% near the kink.)
+    covers only 72 to 85% at the kink: `tools.coverage --rejected`.)
     """
     n, value = terms.ss.size, overall(terms).icat
     if n < MIN_TERMS:
@@ -96,7 +96,7 @@ def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Value:
     if lacking := [each.method for each in both if not each.has_interval]:
         return Value(value, method=lacking[0], unit=TERM)
     low, high = min(each.low for each in both), min(each.high for each in both)
-    return Value(value, low, high, both[0].method, unit=TERM).clip(0.0, 100.0).widen()
+    return Value(value, low, high, both[0].method, unit=TERM, df=both[0].df).clip(0.0, 100.0).widen()
 
 
 def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generator) -> Value:
@@ -121,7 +121,7 @@ def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generat
         return Value(value, method=lacking[0], unit=TERM)
     lows, highs = (np.array([[getattr(each, end) for each in row] for row in table]) for end in ("low", "high"))
     ends = float(lows.min(axis=1).max()), float(highs.max(axis=0).min())
-    return Value(value, *ends, table[0][0].method, unit=TERM).widen()
+    return Value(value, *ends, table[0][0].method, unit=TERM, df=table[0][0].df).widen()
 
 
 def _both_ways(terms: TermScores) -> tuple[Floats, Floats]:

@@ -8,21 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import t
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import OF_WORDS, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
-from unmask.stats.compare import OF_TERMS, PairedRuns, change, mean_change, paired_groups
+from unmask.stats.compare import PairedRuns, change, mean_change, paired_groups
 from unmask.stats.detectable import ALPHA, detectable_difference, standard_error
 from unmask.stats.means import CROSSED, crossed_mean, mean
 from unmask.stats.score_intervals import paired_interval
 from unmask.stats.shares import unit_share
+from unmask.stats.student import quantile, upper_tail
 from unmask.stats.table import headline_statistic
 from unmask.stats.triples import by_term, icat_interval
-from unmask.stats.units import sampling_error
 from unmask.stats.word_leans import lean_size, word_leans
 
 SMALL_EFFECT = 0.2  # of the standard deviation of an item (Cohen 1988): the largest default margin
@@ -50,7 +49,6 @@ class Worsening:
     n: int
     left_out: int = 0
     ways: Ways = ()
-    df: float = math.inf  # degrees of freedom of the intervals
     baseline: Value = Value(NAN)  # a with its own interval
     spread: float = NAN  # standard deviation of an item in a
     against: Against = "baseline"
@@ -58,7 +56,7 @@ class Worsening:
     def p(self, tolerance: float) -> float:
         """The p-value against "not worse by more than the tolerance": below 0.05 if the 95% interval is above it."""
         ways = self.ways or ((self.amount,),)
-        one_sided = min(max(_p_above(value, tolerance, self.df) for value in way) for way in ways)
+        one_sided = min(max(_p_above(value, tolerance) for value in way) for way in ways)
         return min(1.0, 2 * one_sided)
 
     def detectable(self, alpha: float = ALPHA) -> float:
@@ -94,7 +92,7 @@ def worsenings(
 def headline_worsening(pair: PairedRuns, statistic: str, rng_seed: int) -> Worsening:
     """The worsening of one statistic over the items of both runs, which are those it counts."""
     found = _measure(pair, statistic, generator(rng_seed, "all"))
-    own, spread, df = _baseline(pair, statistic, generator(rng_seed, "baseline"))
+    own, spread = _baseline(pair, statistic, generator(rng_seed, "baseline"))
     return Worsening(
         measure=pair.a.measure.name,
         data=pair.a.data,
@@ -106,7 +104,6 @@ def headline_worsening(pair: PairedRuns, statistic: str, rng_seed: int) -> Worse
         n=pair.a.items.size,
         left_out=pair.left_out,
         ways=found.ways,
-        df=max(1.0, df),
         baseline=own,
         spread=spread,
     )
@@ -127,23 +124,21 @@ def _of_words(whole: PairedRuns, baseline: Sequence[Row], candidate: Sequence[Ro
         null=0.0,
         amount=UNCHANGED if same else sizes.change,
         n=words,
-        df=max(1, words - 1),
         baseline=sizes.before,
         spread=float(np.std(np.abs(leans.before), ddof=1)) if words > 1 else NAN,
     )
 
 
-def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float, float]:
-    """The statistic of run a with its interval, the standard deviation of an item, and the degrees of freedom."""
+def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float]:
+    """The statistic of run a with its interval, and the standard deviation of an item."""
     if statistic == "icat":
         terms = by_term(pair.a)
         own, units = icat_interval(terms, rng=rng), terms.ss.size
-        return own, standard_error(own) * math.sqrt(units), units - 1
+        return own, standard_error(own) * math.sqrt(units)
     values, _ = pair.values(statistic)
     spread = float(np.std(values, ddof=1)) if values.size > 1 else NAN
-    own = unit_share(pair.a.wins, pair.a.units) if statistic == "bias-score" else _mean(values, pair, statistic, rng)
-    error = None if statistic in OF_TERMS else sampling_error(values, pair.a.units)
-    return own, spread, values.size - 1 if error is None else error.df
+    own = unit_share(pair.a.wins, pair.units) if statistic == "bias-score" else _mean(values, pair, statistic, rng)
+    return own, spread
 
 
 class _Parts(NamedTuple):
@@ -166,8 +161,8 @@ def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> _Pa
 
     With B = b − null and A = a − null it equals max over the sign s of min over the sign t of sB + tA, and
     also min max. Each sB + tA is a mean with an interval of its own; the low end is the max min of their
-    low ends, the high end the min max of their high ends, which is the wider choice. (In simulations of
-    CrowS-Pairs' size this has at most 2.7% false alarms; BCa of the distance itself up to 8%.)
+    low ends, the high end the min max of their high ends, which is the wider choice. (`tools.gate_rates`
+    prints its false alarms, `tools.coverage --rejected` those of a BCa bootstrap of the distance.)
     """
     measure = pair.a.measure
     if (null := measure.null) is None:
@@ -177,7 +172,7 @@ def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> _Pa
         return _Parts(mean(a), mean(b), UNCHANGED)
     less, plus = (_mean(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
     value = abs(mean(b) - null) - abs(mean(a) - null)
-    amount = Value(value, *distance_interval(less, plus), less.method).widen()
+    amount = Value(value, *distance_interval(less, plus), less.method, df=fewest_df(less, plus)).widen()
     return _Parts(mean(a), mean(b), amount, ways_of_distance(less, plus))
 
 
@@ -185,6 +180,11 @@ def distance_interval(less: Value, plus: Value) -> tuple[float, float]:
     """Ends for |B| − |A| from the intervals of B − A and of B + A; see `_distance`."""
     low = max(min(less.low, plus.low), min(-less.high, -plus.high))
     return low, min(max(less.high, -plus.low), max(plus.high, -less.low))
+
+
+def fewest_df(first: Value, second: Value) -> float | None:
+    """The degrees of freedom of a value that two intervals decide: the fewer."""
+    return min((each.df for each in (first, second) if each.df is not None), default=None)
 
 
 def ways_of_distance(less: Value, plus: Value) -> Ways:
@@ -200,23 +200,18 @@ def negative(value: Value) -> Value:
 def _mean(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Value:
     """A mean with its interval, which has zero width if the values do not vary."""
     if statistic == "bias-score":  # −100, 0 or 100
-        return paired_interval(values, pair.a.units)
+        return paired_interval(values, pair.units)
     if statistic in CROSSED:
-        found = crossed_mean(values, pair.a.units, rng=rng)[0]
+        found = crossed_mean(values, pair.units, rng=rng)[0]
     else:
         found = mean_change(values, pair, statistic, rng=rng)
     return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
 
 
-def _p_above(value: Value, tolerance: float, df: float) -> float:
-    """The one-sided p-value of a value above the tolerance, by Student's t from the lower end of its interval."""
+def _p_above(value: Value, tolerance: float) -> float:
+    """The one-sided p-value of a value above the tolerance, from the lower end of its interval and its quantile."""
     if not value.has_interval:
         return 1.0
-    if (error := (value.value - value.low) / _critical(ALPHA, df)) <= 0:
+    if (error := (value.value - value.low) / quantile(1 - ALPHA / 2, value.df)) <= 0:
         return float(value.value <= tolerance)
-    return float(t.sf((value.value - tolerance) / error, df))
-
-
-def _critical(alpha: float, df: float) -> float:
-    """Student's two-sided critical value."""
-    return float(t.ppf(1 - alpha / 2, df))
+    return upper_tail((value.value - tolerance) / error, value.df)

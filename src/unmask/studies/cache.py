@@ -11,8 +11,8 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -64,14 +64,11 @@ def run_step(
     if not kind.resumable:
         shutil.rmtree(partial, ignore_errors=True)
     make_folder(partial)
-    if runtime.threads is not None:  # the last digits depend on it
-        import torch
-
-        torch.set_num_threads(runtime.threads)
     start = time.perf_counter()
     folders = {role: step_folder(root, input_key) for role, input_key in inputs.items()}
     try:
-        kind.function(StepContext(step, partial, folders, runtime, parallel_map))
+        with _threads(runtime.threads):
+            kind.function(StepContext(step, partial, folders, runtime, parallel_map))
     except Exception as error:
         message = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
         frames = traceback.extract_tb(error.__traceback__)
@@ -101,6 +98,22 @@ def run_step(
             shutil.rmtree(partial, ignore_errors=True)
         failed.unlink(missing_ok=True)
     return seconds
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Let torch compute with so many threads, on which the last digits depend, and afterwards as before."""
+    if count is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,9 +80,9 @@ DEBIASING = Study(
             "grid": {"batch": [16], "rate": [5e-4], "epochs": [3.0]},
             "every": 10,
             "steps": 20,
-            "rows": 240,
+            "rows": 120,
             "triples": 120,
-            "length": 64,
+            "length": 48,
         },
         "each": {"STS-bias": {"limit": 4}},
     },
@@ -107,10 +107,11 @@ GBEF = Study(
         "worked numbers": ("worked",),
         "Table 3": ("audit",),
         "Table 4": ("sld",),
-        "Table 5": ("ppd",),
+        "Table 5": ("ppd/base", "ppd/cds", "ppd/reminders*"),
         "Figure 6": ("audit",),
-        **{f"Figure {number}": ("ppd", "words") for number in (8, 9, 10, 11, 12, *range(14, 20))},
-        "Figure 13": ("sld", "curve"),
+        **{f"Figure {number}": ("ppd/base", "ppd/balanced", "words") for number in (8, 9, 10, *range(14, 20))},
+        **{f"Figure {number}": ("ppd/base", "ppd/cds", "words") for number in (11, 12)},
+        "Figure 13": ("sld/base", "curve"),
     },
     settings={
         "draws": 5,
@@ -122,6 +123,7 @@ GBEF = Study(
         "thesis_sentences": None,  # files with the thesis' own items, used instead of ours
         "thesis_templates": None,
         "toxic": None,  # a file of Jigsaw comments
+        "names": None,  # a file of first names to swap in counterfactual text
         "train": {"epochs": 3.0, "rate": 2e-5, "batch": 1},
     },
     reduced={

@@ -16,10 +16,12 @@ from typing import Literal, get_args
 
 from unmask.core.estimate import Value
 from unmask.findings import Cell, Finding, Section, Table
+from unmask.findings.numbers import p_value
 from unmask.stats import holm
 
 LEVEL = 0.05
-SAID_ONCE = ("statistic", "null", "p (Holm)", "test")  # columns that a table does not need if they are constant
+HOLM = "p (Holm)"
+SAID_ONCE = ("statistic", "null", HOLM, "test")  # columns that a table does not need if they are constant
 Answer = Literal["yes", "no, the opposite", "not decided"]
 
 
@@ -75,18 +77,20 @@ def _claim_table(claim: str, tested: Sequence[TestedClaim]) -> Table:
         "value": [test.value for test, *_ in tested],
         "null": [test.null for test, *_ in tested],
         "n": [test.n for test, *_ in tested],
-        "p (Holm)": [p for _, p, _ in tested],
+        HOLM: [p for _, p, _ in tested],
         "test": [test.method or test.value.method for test, *_ in tested],
         "answer": [said for *_, said in tested],
     }
     alike = {name: cells[0] for name, cells in columns.items() if name in SAID_ONCE and len(set(cells)) == 1}
     shown = {name: cells for name, cells in columns.items() if name not in alike}
-    note = "; ".join(f"{name}: {_plain(cell)}" for name, cell in alike.items() if cell not in ("", None))
+    note = "; ".join(f"{name}: {_plain(name, cell)}" for name, cell in alike.items() if cell not in ("", None))
     return Table(claim, tuple(shown), tuple(zip(*shown.values(), strict=True)), f"{note[:1].upper()}{note[1:]}.")
 
 
-def _plain(cell: Cell) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+def _plain(name: str, cell: Cell) -> str:
+    if not isinstance(cell, float):
+        return str(cell)
+    return p_value(cell) if name == HOLM else f"{cell:g}"
 
 
 def _sentences(tests: Sequence[ClaimTest], answers: Sequence[Answer]) -> list[str]:

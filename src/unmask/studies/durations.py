@@ -7,7 +7,7 @@ import functools
 import json
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,7 @@ from unmask.measures import find
 from unmask.models.builtin import builtin_models
 from unmask.studies.collect import short_name
 from unmask.studies.graph import load_kind
-from unmask.studies.spec import Role, Runtime, Step, Study
+from unmask.studies.spec import Runtime, Step
 from unmask.studies.texts import find_text_file
 
 TOKENS = 17  # mean length of a benchmark sentence with special tokens, approximate
@@ -71,27 +71,6 @@ def format_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def parts_table(study: Study, roles: Mapping[Role, Step], steps: Sequence[Step]) -> Table:
-    """The tables and figures of a study, and the numbers of the steps that each is made of."""
-    numbers = {step.name: number for number, step in enumerate(steps, 1)}
-    rows = []
-    for part, names in study.parts.items():
-        used = sorted({numbers[step.name] for role, step in roles.items() if role[0] in names})
-        rows.append((part, _ranges(used) or "none: its data are missing"))
-    return Table("Tables and figures", ("part", "steps"), tuple(rows))
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Sorted numbers as text: 1–3, 5."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def forecast(steps: Sequence[Step], unfinished: Sequence[Step], runtime: Runtime) -> Finding:

@@ -18,7 +18,7 @@ from typing import Any
 from unmask import data as datasets
 from unmask.core.errors import ResultError, UnmaskError
 from unmask.core.files import sha256_of
-from unmask.core.hub import private_hub
+from unmask.core.hub import connection_problem, private_hub
 from unmask.models.builtin import builtin_models
 from unmask.studies.spec import PACKAGE, Runtime, Step, StepKind
 from unmask.studies.texts import find_text_file
@@ -113,9 +113,14 @@ def data_identity(name: str, data_dir: Path | None) -> str:
 def _commit(ref: str, *, offline: bool) -> str | None:
     """The commit of a hub model: the current one, else that in the cache."""
     from huggingface_hub import HfApi
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     name, _, revision = ref.partition("@")
-    if not offline and os.environ.get("HF_HUB_OFFLINE") != "1":
+    try:
+        validate_repo_id(name)
+    except ValueError:  # the path of a folder that does not exist
+        return None
+    if not offline and os.environ.get("HF_HUB_OFFLINE") != "1" and not connection_problem():
         with private_hub(offline=False), suppress(Exception):  # no network or no such model: the step reports it
             return str(HfApi().model_info(name, revision=revision or None, timeout=10).sha)
     return _cached_commit(ref)

@@ -29,6 +29,7 @@ from unmask.studies.backends import Backend, StepBatch, run_locally
 from unmask.studies.cache import SCHEMA, STUDY, is_done, own_files, step_folder
 from unmask.studies.graph import MISSING, cache_keys, data_identity, is_cached, load_kind, topological_order
 from unmask.studies.output import write_tables
+from unmask.studies.parts import choose_parts, join_parts, steps_of
 from unmask.studies.spec import PACKAGE, Role, Runtime, Step, Study, StudyOptions
 from unmask.studies.texts import find_text_file
 
@@ -43,8 +44,18 @@ FILES = (
     "dev",
     "data",
     "lists",
+    "names",
 )  # settings that name a file, or several
-OF_USER = {"counts": "words and their counts", "rewordings": "items, phrases and paraphrases"}  # looked for first
+OF_USER = {  # looked for before any step runs
+    "corpus": "documents to train on",
+    "counts": "words and their counts",
+    "rewordings": "items, phrases and paraphrases",
+    "thesis_sentences": "pairs of sentences",
+    "thesis_templates": "templates",
+    "toxic": "comments and their labels",
+    "names": "pairs of first names, or names with gender and count",
+    **{"train": "training examples", "dev": "validation examples", "data": "test sentences"},  # of a task
+}
 MOST = {"draws": 1000, "reminders": 1000}  # of settings that steps are planned for one by one
 
 
@@ -102,9 +113,7 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         raise DataError(f"settings have {quote(options.settings)}, which is not UTF-8: give names and values in UTF-8")
     settings = _merge_settings(settings, options.settings)
     settings = _name_files(settings, places)
-    for name, expected in OF_USER.items():
-        if (file := settings.get(name)) and not find_text_file(runtime.place(file), runtime.data_dir):
-            raise DataError(f"{name}: {file} is not on this machine: give a file of {expected}")
+    _check_files(settings, runtime)
     if options.seeds > 1 and not study.repeats:
         raise DataError(f"{study.name} trains every cell once: leave out --seeds, and give another --seed instead")
     if options.judgements is not None and not study.judged:
@@ -118,10 +127,19 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         changed = "; ".join(f"{name} {json.dumps(value)}" for name, value in options.settings.items())
         changed = runtime.without_paths(changed)
         notes += (f"Settings that differ from the study's defaults: {changed}.",)
+    chosen = choose_parts(study, options.part)
+    if options.part:
+        notes += (f"Only {join_parts(chosen)}: the others have what was run in this folder before.",)
     roles = study.plan(resolved)
-    steps = topological_order(roles.values())
-    keys = cache_keys(steps, runtime)
-    return StudyPlan(study, resolved, runtime, roles, steps, keys, (*notes, *data_notes))
+    every = topological_order(roles.values())
+    steps = every
+    if options.part:
+        used = {step.name for patterns in chosen.values() for step in steps_of(patterns, roles)}
+        steps = tuple(step for step in every if step.name in used)
+        if not steps:
+            raise DataError(f"{join_parts(chosen)} of {study.name} cannot be made: its data are not on this machine")
+        study = replace(study, parts=chosen)
+    return StudyPlan(study, resolved, runtime, roles, steps, cache_keys(every, runtime), (*notes, *data_notes))
 
 
 def run_plan(
@@ -156,6 +174,7 @@ def _conclude(plan: StudyPlan, root: Path, failed: Mapping[str, str]) -> dict[st
     conclusion = study.conclude(done, options)
     notes = (*plan.notes, *(f"Not done: {name}: {why}" for name, why in failed.items()))
     about = [Section("about", "About this run", study.question, Finding(notes, ()))] if notes else []
+    sections = [each for each in conclusion.sections if not options.part or _has_content(each.finding)]
     numbers = [each.estimate for each in conclusion.comparisons]
     first = {(each.model, each.key): index for index, each in reversed([*enumerate(numbers)])}
     names = ("model", "measure", "data", "group", "statistic", "value")
@@ -167,7 +186,7 @@ def _conclude(plan: StudyPlan, root: Path, failed: Mapping[str, str]) -> dict[st
         data=[{"name": name} for name in options.data],
         options=_choices(options),
         estimates=[numbers[index] for index in sorted(first.values())],  # each once
-        findings=[*about, *conclusion.sections],
+        findings=[*about, *sections],
         details={
             "study": study.name,
             "citation": study.citation,
@@ -182,6 +201,10 @@ def _conclude(plan: StudyPlan, root: Path, failed: Mapping[str, str]) -> dict[st
             ],
         },
     )
+
+
+def _has_content(finding: Finding) -> bool:
+    return bool(finding.answers or finding.tables or finding.plots)
 
 
 def _choices(options: StudyOptions) -> dict[str, Any]:
@@ -287,6 +310,17 @@ def _name_files(settings: Mapping[str, Any], places: dict[str, str]) -> dict[str
     if isinstance(lists := settings.get("lists"), list | tuple):
         files["lists"] = [_name(each, places) if isinstance(each, str) else each for each in lists]
     return {**settings, **named, **files}
+
+
+def _check_files(settings: Mapping[str, Any], runtime: Runtime, within: str = "") -> None:
+    """Refuse files that are not on this machine, also in the settings of a task."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            _check_files(value, runtime, f"{within}{name}.")
+        if name not in OF_USER or not isinstance(value, str) or value in (PACKAGE, *datasets.SOURCES):
+            continue
+        if not find_text_file(runtime.place(value), runtime.data_dir):
+            raise DataError(f"{within}{name}: {value} is not on this machine: give a file of {OF_USER[name]}")
 
 
 def _data(

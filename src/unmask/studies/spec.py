@@ -141,6 +141,9 @@ class StudyOptions:
 
     models: tuple[str, ...] = option((), "Models instead of the paper's; comma-separated.")
     data: tuple[str, ...] = option((), "Dataset or file of pairs; can be repeated.")
+    part: tuple[str, ...] = option(
+        (), "Only the steps of this table or figure, as --dry-run names it ('Table 3'); can be repeated."
+    )
     limit: int | None = option(None, "Only a sample of N items of each dataset.", least=1)
     seed: int = option(0, "Random seed of all steps.", least=0, most=MAX_SEED)
     seeds: int = option(1, "debiasing: trainings of every cell, as many seeds from --seed on.", least=1, most=1000)
@@ -151,9 +154,9 @@ class StudyOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)  # study-specific, by name
 
     def __post_init__(self) -> None:
-        """Refuse invalid values; a single model or dataset may be given by its name."""
+        """Refuse invalid values; a single model, dataset or part may be given by its name."""
         check_values(self)
-        for name in ("models", "data"):
+        for name in ("models", "data", "part"):
             given: Any = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
 
@@ -215,7 +218,9 @@ class Study:
     fallback_data: Mapping[str, str] = field(default_factory=dict)  # built-in data if one is missing
     repeats: bool = False  # whether it can train every cell with several seeds
     judged: bool = False  # whether it takes people's judgements
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by table or figure: the roles it is made of
+    parts: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # by table or figure: its roles, see `is_role_of`
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from unmask.core.progress import Progress, with_label
 from unmask.data.examples import Example, Source, user_source
 from unmask.models.classifier import Classifier, ClassifierInput, TextOrPair
 from unmask.models.library_errors import quiet
-from unmask.models.loading import device_for, new_classifier
+from unmask.models.loading import new_classifier
+from unmask.models.pretrained import device_for
 from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval, target_values
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import EvalCallback, TrainSettings, train
@@ -34,6 +35,7 @@ from unmask.training.spec import PRECISIONS, uses_bf16
 # Share of the steps; without warm-up the gradients of a new head can ruin the pretrained encoder.
 WARMUP = 0.1
 SCALING_EXAMPLES = 256  # examples from which the scale of a pooler's inputs is estimated
+SCALING_BATCH = 32
 TRIALS, BEST = "trials.json", "model"
 
 
@@ -204,13 +206,18 @@ def rescale_pooler(classifier: Classifier, examples: Sequence[Example]) -> None:
     """
     import torch
 
+    texts = [(example.text, example.second) for example in examples[:SCALING_EXAMPLES]]
     for name, layer in classifier.model.named_modules():
         is_new = "pooler" in name and f"{name}.weight" in classifier.new_weights
         if not is_new or not isinstance(layer, torch.nn.Linear):
             continue
         inputs: list[Any] = []
         hook = layer.register_forward_pre_hook(lambda _, args, inputs=inputs: inputs.append(args[0]))
-        classifier.logits([(example.text, example.second) for example in examples[:SCALING_EXAMPLES]])
+        classifier.model.eval()
+        with torch.inference_mode():  # padded: a batch for every length would take longer than the first steps
+            for start in range(0, len(texts), SCALING_BATCH):
+                batch = classifier.batch(texts[start : start + SCALING_BATCH])
+                classifier.model(**{key: tensor.to(layer.weight.device) for key, tensor in batch.items()})
         hook.remove()
         rms = float(torch.cat([states.flatten() for states in inputs]).square().mean().sqrt())
         with torch.no_grad():

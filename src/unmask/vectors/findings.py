@@ -9,6 +9,7 @@ import numpy as np
 
 from unmask.core.estimate import Estimate
 from unmask.findings import Finding, Plot, Table, Value, charts
+from unmask.findings.numbers import number
 from unmask.stats.corrections import holm
 from unmask.vectors.association import Association
 from unmask.vectors.ceat import CeatResult
@@ -165,7 +166,9 @@ def _headline(measure: str, source: str, effects: Mapping[str, Value], significa
 def _plot(measure: str, effects: Mapping[str, Value], axis: str = "effect size") -> Plot:
     title = f"{axis[:1].upper()}{axis[1:]}s of {measure}, by question"
     rows = [charts.interval_row(name, effect) for name, effect in effects.items()]
-    described = (f"{name} {each.value:.2f} ({each.low:.2f} to {each.high:.2f})" for name, each in effects.items())
+    described = (
+        f"{name} {number(each.value)} ({number(each.low)} to {number(each.high)})" for name, each in effects.items()
+    )
     chart = charts.intervals(rows, axis=axis, null=0.0)
     return Plot(f"{measure}-effects", title, f"{title}: {'; '.join(described)}.", chart)
 
@@ -187,7 +190,7 @@ def _over_words(result: VectorResult, source: str) -> Finding:
     note = f"{reads[:1].upper()}{reads[1:]}. The pairs are treated as fixed."
     order = sorted(first.values.items(), key=lambda item: -item[1])
     bins = [{"value": value, "series": name, "label": word} for word, value in first.values.items()]
-    description = f"Histogram of the values of {first.n} words; their mean is {first.mean.value:.3f}."
+    description = f"Histogram of the values of {first.n} words; their mean is {number(first.mean.value, 3)}."
     chart = charts.histograms(bins, axis="value of a word")
     return Finding(
         tuple(
@@ -245,7 +248,7 @@ def _left_out(result: VectorResult) -> tuple[str, ...]:
     return (*notes, *(f"{name} was not answered: {why}" for name, why in result.unanswered))
 
 
-def _format(number: Value, digits: int) -> str:
-    """A number with its interval, with a typographic minus."""
-    ends = f"{number.low:.{digits}f} to {number.high:.{digits}f}"
-    return f"{number.value:.{digits}f} (95% interval {ends})".replace("-", "−")
+def _format(value: Value, digits: int) -> str:
+    """A number with its interval."""
+    ends = f"{number(value.low, digits)} to {number(value.high, digits)}"
+    return f"{number(value.value, digits)} (95% interval {ends})"

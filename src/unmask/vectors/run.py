@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.progress import silent
@@ -27,6 +27,7 @@ from unmask.vectors.questions import Group, Question, default_question_names, lo
 from unmask.vectors.spec import VectorMeasure, VectorSettings, WordSets
 from unmask.vectors.static import format_of
 
+FILES = (".txt", ".vec", ".bin", ".gz")  # what a name of a file of word vectors ends in
 LEAD = (
     "Are some words associated with others in the vectors of {}? These numbers describe the geometry of vectors; they "
     "are poor predictors of what a model does in use, and depend on the words, the layer and the pooling."
@@ -116,11 +117,19 @@ def _is_file(source: str | Path | None) -> bool:
     return source is not None and is_file(Path(source)) and Path(source).suffix != SUFFIX
 
 
+def _refuse_missing_file(source: str | Path) -> None:
+    """Refuse what can only be a file and is none, before a hub is asked for a model of that name."""
+    if Path(source).suffix in FILES and not is_file(Path(source)):
+        raise DataError(f"{quote(source)} is not a file: give a file of word vectors, a hub name or a folder")
+
+
 def _open(source: str | Path | None, opening: Opening) -> tuple[Source, dict[str, Any]]:
     """The file of vectors or the loaded model, and the facts about it."""
     if source is not None and _is_file(source):
         path = Path(source)
         return path, {"id": file_name(path), "kind": "file", "format": format_of(path), "sha256": sha256_of(path)}
+    if source is not None:
+        _refuse_missing_file(source)
     lm = open_encoder(source, opening)
     return lm, asdict(lm.facts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -13,7 +14,11 @@ from endpoint_server import KEY, Server
 from models.endpoint.conftest import opened
 from unmask.core.errors import DataError, ModelError, OutputError
 from unmask.core.files import cache_dir
+from unmask.core.options import Opening, Serving
+from unmask.models.endpoint import client
+from unmask.models.endpoint.address import parse_address
 from unmask.models.endpoint.client import _retry_after
+from unmask.models.endpoint.loading import open_endpoint
 
 PASSING = ("429", "500", "dropped", "truncated", "half")
 
@@ -50,12 +55,21 @@ def test_a_fault_that_stays_is_one_line(server: Server, fault: str, reason: str)
     assert len(str(refused.value).splitlines()) == 1
 
 
-def test_a_server_that_is_not_there_is_one_line() -> None:
-    from unmask.core.options import Opening, Serving
-    from unmask.models.endpoint.loading import open_endpoint
+@pytest.mark.parametrize("retries", [0, 6])
+def test_a_server_that_is_not_there_is_one_line_at_once(retries: int) -> None:
+    """With all retries it would take half a minute."""
+    begin = time.monotonic()
+    with pytest.raises(ModelError, match=r"no server at http://127\.0\.0\.1:9/v1 \(no connection \(ConnectError"):
+        open_endpoint("http://127.0.0.1:9/v1", Opening(), Serving(served_model="x", retries=retries))
+    assert time.monotonic() - begin < 10
 
-    with pytest.raises(ModelError, match="asked once, the last time it failed: no connection"):
-        open_endpoint("http://127.0.0.1:9/v1", Opening(), Serving(served_model="x", retries=0))
+
+def test_a_server_that_goes_away_is_asked_again(server: Server) -> None:
+    asking = client.Client(parse_address(server.url), Serving(retries=3))
+    assert asking.get("/models")
+    asking.address = parse_address("http://127.0.0.1:9/v1")  # where nothing listens
+    with pytest.raises(ModelError, match="asked 4 times, the last time it failed: no connection"):
+        asking.get("/models")
 
 
 def test_a_timeout_is_one_line(server: Server) -> None:

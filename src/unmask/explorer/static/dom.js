@@ -39,7 +39,7 @@ export function simpleTable(caption, columns, rows, extra = {}) {
       el("thead", {}, el("tr", {}, columns.map((one) =>
         el("th", { scope: "col", class: one.number ? "n" : null }, one.title)))),
       el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, at) => at
-        ? el("td", { class: columns[at].number ? "n" : columns[at].name ? "name" : null }, cell)
+        ? el("td", { class: columns[at].number ? "n" : columns[at].name ? "name" : null, "data-label": columns[at].title }, cell)
         : el("th", { scope: "row" }, cell)))))));
 }
 

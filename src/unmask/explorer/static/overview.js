@@ -37,7 +37,7 @@ function run(one) {
       one.data.map((data) => `${data.title} (${data.n.toLocaleString("en")}${data.subset_of ? ` of ${data.subset_of.toLocaleString("en")}, a subset` : ""})`).join(", ")),
     (one.model.warnings || []).map((warning) => el("p", { class: "soft" }, warning)),
     failed.length ? el("div", { class: "banner" },
-      el("p", {}, el("strong", {}, "Do not report these numbers before this is resolved.")),
+      el("p", {}, el("strong", {}, `✗ ${one.warning}.`)),
       el("ul", {}, failed.map((check) => el("li", {}, `${check.name}: ${check.detail}`)))) : null,
     headlines(one),
     el("details", {}, el("summary", {}, `Checks: ${one.checks.length - failed.length} passed, ${failed.length} failed`),

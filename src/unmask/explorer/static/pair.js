@@ -1,10 +1,10 @@
 // One pair: every measure, every run, token by token.
 
 import { get } from "./api.js";
-import { announce, choice, el, show, SIGN, signed, simpleTable, trouble } from "./dom.js";
+import { announce, choice, el, number, show, SIGN, signed, simpleTable, trouble } from "./dom.js";
 import { address, note } from "./links.js";
 import { cameFrom } from "./pairs.js";
-import { group, named, sides, store } from "./store.js";
+import { group, isDirected, named, sides, store } from "./store.js";
 import { key, matrices, MODES, NO_SUM, strips } from "./tokens.js";
 
 /** Show the pair of this id. */
@@ -60,16 +60,17 @@ function summary(measures, found, names) {
   const rows = measures.map((measure) => {
     const cells = by.map((one) => one.get(measure));
     const won = cells.filter((one) => one && one.difference !== null).map((one) => one.outcome);
-    const flip = won.some((one) => one !== won[0]);
-    return [named(measure), ...cells.map((one) => value(one)),
+    const flip = isDirected(measure) && won.some((one) => one !== won[0]);
+    return [named(measure), ...cells.map((one) => value(one, isDirected(measure))),
       ...(several ? [flip ? el("span", { class: "flip" }, "≠ disagree") : el("span", { class: "soft" }, "agree")] : [])];
   });
   return simpleTable(`Difference of the two scores: positive if the ${names.more} sentence scores higher. A single pair has no interval.`, columns, rows);
 }
 
-function value(one) {
+function value(one, directed) {
   if (!one) return el("span", { class: "soft" }, "not measured");
   if (one.difference === null) return el("span", { class: "soft", title: one.reason }, `${SIGN.unscored} ${one.reason}`);
+  if (!directed) return el("span", { class: "value", title: "how far apart the two sentences score, in either direction" }, number(Math.abs(one.difference), 4));
   return el("span", { class: `value ${one.outcome}` }, `${SIGN[one.outcome]} ${signed(one.difference, 4)}`);
 }
 

@@ -174,7 +174,13 @@ const pick = (line) => el("input", { type: "checkbox", tabIndex: -1, "aria-label
 
 const link = (line, state) =>
   el("a", { href: address("pair", { measure: state.wanted.measure }, store.pairs.item[line]), tabIndex: -1,
-    on: { click: (event) => { event.preventDefault(); open(line, state); } } }, store.pairs.item[line]);
+    on: { click: (event) => { event.preventDefault(); open(line, state); } } }, parts(store.pairs.item[line]));
+
+/** The name of an item: of a long one the end stays in sight, because it tells items apart. */
+function parts(item) {
+  const at = item.lastIndexOf("/");
+  return [el("span", { class: "start" }, at < 0 ? "" : item.slice(0, at)), el("span", { class: "end" }, item.slice(Math.max(0, at)))];
+}
 
 function texts(line) {
   const both = changes(store.pairs.text_more[line] ?? "(its text was not kept)", store.pairs.text_less[line] ?? "");
@@ -193,7 +199,7 @@ function meter(scores, run, directed) {
   return (line) => {
     const who = outcome(scores, line);
     const name = run ? el("span", { class: "whose soft" }, `${run} `) : null;
-    if (who === null) return [name, el("span", { class: "soft" }, "not in this run")];
+    if (who === null) return [name, el("span", { class: "soft", title: "not in this run" }, "–")];
     if (who === "unscored") return [name, el("span", { class: "soft", title: scores.reasons[line] }, `${SIGN.unscored} not scored`)];
     const value = scores.difference[line];
     const share = Math.min(1, Math.abs(value) / widest);

@@ -1,15 +1,20 @@
 // The words in which two sentences differ.
 
+// Scripts without spaces between words: every character is compared, with the marks that combine with it.
+const UNSPACED = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}]";
+const PIECE = new RegExp(`${UNSPACED}\\p{M}*|(?:(?!${UNSPACED}).)+`, "gsu");
+
 /** Both sentences as parts, `{text, changed}`: the words of a longest common subsequence are not changed. */
 export function changes(more, less) {
-  const [a, b] = [more.split(" "), less.split(" ")];
+  const [first, second] = [words(more), words(less)];
+  const [a, b] = [first, second].map((all) => all.map((word) => word.text));
   const longest = lengths(a, b);
   const marked = { more: [], less: [] };
   let i = 0, j = 0;
   while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) { marked.more.push([a[i], false]); marked.less.push([b[j], false]); i += 1; j += 1; }
-    else if (j >= b.length || (i < a.length && longest[i + 1][j] >= longest[i][j + 1])) { marked.more.push([a[i], true]); i += 1; }
-    else { marked.less.push([b[j], true]); j += 1; }
+    if (i < a.length && j < b.length && a[i] === b[j]) { marked.more.push([first[i], false]); marked.less.push([second[j], false]); i += 1; j += 1; }
+    else if (j >= b.length || (i < a.length && longest[i + 1][j] >= longest[i][j + 1])) { marked.more.push([first[i], true]); i += 1; }
+    else { marked.less.push([second[j], true]); j += 1; }
   }
   return { more: parts(marked.more), less: parts(marked.less) };
 }
@@ -23,10 +28,15 @@ function lengths(a, b) {
   return table;
 }
 
-function parts(words) {
+/** The words of a sentence, `{text, glue}`: what stands between a word and the one before. */
+function words(sentence) {
+  return sentence.split(" ").flatMap((word) => (word.match(PIECE) ?? [""]).map((text, at) => ({ text, glue: at ? "" : " " })));
+}
+
+function parts(marked) {
   const found = [];
-  for (const [text, changed] of words) {
-    if (found.length && found.at(-1).changed === changed) found.at(-1).text += ` ${text}`;
+  for (const [{ text, glue }, changed] of marked) {
+    if (found.length && found.at(-1).changed === changed) found.at(-1).text += glue + text;
     else found.push({ text, changed });
   }
   return found;

@@ -58,6 +58,6 @@
     drawn = true;
   }
   window.addEventListener("beforeprint", function () {
-    document.querySelectorAll("main details").forEach(function (part) { part.open = true; });
+    document.querySelectorAll("main details:not(.long)").forEach(function (part) { part.open = true; });
   });
 })();

@@ -25,6 +25,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before a request is repeated; tw
 LONGEST_LIMIT = 900.0  # seconds that a server may ask to wait
 LARGEST_ANSWER = 1 << 28  # bytes
 LARGEST_LOG = 10 << 20  # bytes after which the log of the cache is started anew
+FIRST_CONTACT = 1  # how often a connection is tried again that was never made before
 REPEATED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 
 
@@ -40,6 +41,7 @@ class _Attempt:
     payload: Any = None
     problem: str = ""
     wait: float | None = None  # as the server asks
+    is_connected: bool = True
 
     @property
     def is_repeated(self) -> bool:
@@ -64,6 +66,7 @@ class Client:
         self._log = RequestLog(serving.request_log)
         self._closed = threading.Event()
         self._not_before = 0.0  # of a rate limit, which holds for all threads
+        self._was_connected = False
 
     def close(self) -> None:
         """End all requests, those of other threads too."""
@@ -86,9 +89,15 @@ class Client:
             last = self._attempt(method, path, body)
             self._log.add(path, body, last.status, last.problem, seconds=monotonic() - begin, attempt=number + 1)
             if not last.problem:
+                self._was_connected = True
                 return last.payload
             if not last.is_repeated:
                 raise self._refusal(last)
+            self._was_connected |= last.is_connected
+            if number == min(FIRST_CONTACT, self.serving.retries) and not self._was_connected:
+                raise ModelError(
+                    f"no server at {self.address.url} ({last.problem}): check the URL, the network and that it runs"
+                )
             if number < self.serving.retries:
                 self._back_off(last, number)
         times = f"{self.serving.retries + 1} times" if self.serving.retries else "once"
@@ -103,7 +112,8 @@ class Client:
         except httpx.TimeoutException:
             return _Attempt(0, problem=f"no answer within {self.serving.timeout:g} s (timeout)")
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            return _Attempt(0, problem=self._clean(f"no connection ({type(error).__name__} {error})"))
+            problem = self._clean(f"no connection ({type(error).__name__} {error})")
+            return _Attempt(0, problem=problem, is_connected=not isinstance(error, httpx.ConnectError))
 
     def _read(self, response: httpx.Response) -> _Attempt:
         """The answer, read to its end."""

@@ -28,6 +28,7 @@ class RankCell:
     task: str
     when: str  # BEFORE or AFTER fine-tuning
     tau: Value
+    unit: str  # what is resampled for its interval
     test: RankTest
     by_training: tuple[float, ...]  # τ of every training alone
     resampled: Floats
@@ -84,7 +85,7 @@ def _cells(versions: Sequence[ModelVersion], methods: str, task: str, when: str,
         alone = tuple(kendall_taus(*np.moveaxis(table, (2, 1), (0, 1))).tolist()) if trainings > 1 else ()
         tau = percentile_interval(resampled, test.value, unit)
         ranked = {name: (float(x), float(y)) for name, (x, y) in zip(names, means, strict=True)}
-        cells.append(RankCell(methods, intrinsic, extrinsic, task, when, tau, test, alone, resampled, ranked))
+        cells.append(RankCell(methods, intrinsic, extrinsic, task, when, tau, unit, test, alone, resampled, ranked))
     return cells
 
 
@@ -110,8 +111,7 @@ def tau_changes(cells: Sequence[RankCell]) -> list[tuple[RankCell, Value]]:
         first = before.get(_key(after))
         if after.when == AFTER and first is not None and list(first.ranked) == list(after.ranked):
             change = after.test.value - first.test.value
-            unit = after.tau.method.removeprefix("percentile over ")
-            changes.append((after, percentile_interval(after.resampled - first.resampled, change, unit)))
+            changes.append((after, percentile_interval(after.resampled - first.resampled, change, after.unit)))
     return changes
 
 

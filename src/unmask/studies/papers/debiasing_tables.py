@@ -54,7 +54,8 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "the change of its size; below 0 is less bias.",
             _changes(versions),
             "The paper prints this figure without numbers: it states that all mitigations lower the "
-            "intrinsic scores and STS-bias, and that BiasBios and NLI-bias rise.",
+            "intrinsic scores and STS-bias, and that BiasBios and NLI-bias rise. All versions of a model are "
+            "fine-tuned from the same head and pooler, drawn from the seed: the pooler of a checkpoint is not used.",
         ),
         Section(
             "table-1",
@@ -239,4 +240,5 @@ def _curves(versions: Sequence[ModelVersion]) -> Finding:
         )
         for task, data in lines.items()
     )
-    return Finding((), (Table("Bias during fine-tuning", columns, tuple(rows), note, 3),), figures)
+    tables = (Table("Bias during fine-tuning", columns, tuple(rows), note, 3),) if rows else ()
+    return Finding((), tables, figures)

@@ -162,6 +162,8 @@ def _train_step(  # noqa: PLR0913 - the parameters of a mitigation
 ) -> Step:
     first = options.models[0]
     train = {"train": dict(options.settings["train"]), "seed": options.seed if seed is None else seed}
+    if method == "cds" and options.settings["names"]:
+        train[mitigations.NAME_TABLE] = options.settings["names"]
     selection = {**_selection(texts, options), **(corpus or {})}
     name = f"{version}: train {first}"
     return mitigations.step(name, method, texts, model=model or first, options=choices, corpus=selection, **train)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats, Row
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.envelope import Result
+from unmask.findings.numbers import signed_value
 from unmask.stats.means import mean_interval
 from unmask.stats.samples import STEPS, sample_means
 from unmask.stats.shares import contrast
@@ -71,6 +72,11 @@ def sample_size_finding(result: Result | None, options: StudyOptions) -> Finding
     return Finding((), (table,), (Plot("figure-6", "ASLD against the number of pairs", alt, chart),))
 
 
+def _mean_over_draws(values: Sequence[float], seed: int, label: str) -> Value:
+    """The mean with Student's interval, which for few draws could reach below 0."""
+    return mean_interval(np.array(values), rng=generator(seed, label), unit="draws").clip(0.0, np.inf)
+
+
 def curve_finding(curve: Mapping[tuple[int, int], Result], base: Result | None, options: StudyOptions) -> Finding:
     """ASLD by number of sentences and category: the mean over independent samples; 0 is the model itself."""
     values: dict[tuple[int, str], list[float]] = {}
@@ -81,7 +87,7 @@ def curve_finding(curve: Mapping[tuple[int, int], Result], base: Result | None, 
                 values.setdefault((size, CATEGORIES[estimate.group]), []).append(estimate.value)
     order = list(CATEGORIES.values())
     means = {
-        (size, group): mean_interval(np.array(found), rng=generator(options.seed, f"{size}/{group}"), unit="draws")
+        (size, group): _mean_over_draws(found, options.seed, f"{size}/{group}")
         for (size, group), found in sorted(values.items(), key=lambda entry: (entry[0][0], order.index(entry[0][1])))
     }
     planned = {size for size, _ in curve_models(options)}
@@ -98,8 +104,7 @@ def curve_finding(curve: Mapping[tuple[int, int], Result], base: Result | None, 
     answers = []
     for small, large in zip(sorted(by_size), sorted(by_size)[1:], strict=False):
         found = contrast(by_size[large], by_size[small])
-        span = f" ({found.low:+.2f} to {found.high:+.2f})" if found.has_interval else ""
-        answers.append(f"from {small:,} to {large:,} sentences combined ASLD changes by {found.value:+.2f}{span}")
+        answers.append(f"from {small:,} to {large:,} sentences combined ASLD changes by {signed_value(found)}")
     table = Table("ASLD by number of sentences", ("sentences", "category", "ASLD", "draws"), tuple(rows))
     alt = "ASLD against the number of sentences of counterfactual data, a line per category."
     chart = charts.curves(points, x="sentences", y="ASLD, nats", band=True)

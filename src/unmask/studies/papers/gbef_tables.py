@@ -15,11 +15,21 @@ from unmask.findings.envelope import Result
 from unmask.measures import find
 from unmask.stats.compare import Comparison, apply_holm, comparisons
 from unmask.stats.means import mean_interval
-from unmask.stats.shares import contrast
+from unmask.stats.regression import fit_line
 from unmask.studies.claims import ClaimTest, claims_section
 from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
 from unmask.studies.papers import gbef_words
-from unmask.studies.papers.gbef import ALL_TOXIC, BALANCED, BASE, CDS, SEVERE, TOXIC_SAMPLE, version_label
+from unmask.studies.papers.gbef import (
+    ALL_TOXIC,
+    BALANCED,
+    BASE,
+    CDS,
+    LABELS,
+    SEVERE,
+    TOXIC_SAMPLE,
+    toxic_text,
+    version_label,
+)
 from unmask.studies.papers.gbef_curves import (
     CATEGORIES,
     combined_by_size,
@@ -111,10 +121,11 @@ def paired_changes(a: Result, b: Result, seed: int) -> list[Comparison]:
 def _asld(result: Result, item: str, model: str, options: StudyOptions) -> list[PaperComparison]:
     """ASLD of every category beside the published one."""
     thesis = options.settings["thesis_sentences"] and options.limit is None
+    by_group = {each.group: each for each in result.estimates if each.statistic == "asld"}
+    found = [(by_group[group], label) for group, label in CATEGORIES.items() if group in by_group]
     return [
-        compare("gbef", item, replace(each, data="thesis sentences") if thesis else each, model, group=group)
-        for each in result.estimates
-        if each.statistic == "asld" and (group := CATEGORIES.get(each.group))
+        compare("gbef", item, replace(each, data="thesis sentences") if thesis else each, model, group=label)
+        for each, label in found
     ]
 
 
@@ -212,7 +223,9 @@ def _claims(
     tests, untested = [], []
     for claim, (a, b, expected) in CLAIMS.items():
         if a not in sld or b not in sld:
-            untested.append(f"{claim} Not tested: no file of toxic comments (--set toxic=FILE).")
+            no_file = b in LABELS and not toxic_text(options)
+            why = "no file of toxic comments (--set toxic=FILE)" if no_file else "its steps were not run"
+            untested.append(f"{claim} Not tested: {why}.")
             continue
         where = f"{version_label(a, options)} → {version_label(b, options)}"
         tests += [
@@ -226,18 +239,18 @@ def _claims(
         ]
     by_size = combined_by_size(curve)
     if len(by_size) > 1:
-        small, large = min(by_size), max(by_size)
-        found = contrast(by_size[large], by_size[small])
+        doublings = np.concatenate([np.full(draws.size, np.log2(size)) for size, draws in by_size.items()])
+        line = fit_line(doublings, np.concatenate(list(by_size.values())))
         tests.append(
             ClaimTest(
                 "Does more counterfactual text lower ASLD?",
-                f"{small:,} → {large:,} sentences, combined",
-                "difference of mean ASLD, nats",
-                found,
-                by_size[large].size + by_size[small].size,
+                f"{min(by_size):,} to {max(by_size):,} sentences, combined",
+                "change of ASLD by twice the text, nats",
+                line.slope,
+                line.n,
                 expected="below",
-                p=found.p,
-                method="Mann–Whitney over draws",
+                p=line.p,
+                method="least squares over draws",
             )
         )
     return tests, untested

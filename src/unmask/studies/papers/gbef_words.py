@@ -13,6 +13,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.envelope import Result
+from unmask.findings.numbers import number, signed_number, signed_value
 from unmask.stats.means import mean_interval, mean_test
 from unmask.stats.regression import correlation, fit_line
 from unmask.stats.shares import contrast
@@ -33,6 +34,12 @@ FIGURES = {  # figures of the thesis by category of our templates
     "farming-fishing": "figure-19",
 }
 GENDERED = {"gender-occupation": "figure-11", "gender-word": "figure-12", "kinship": "figure-12-kinship"}
+TITLES = {
+    "food-service": "food service professions",
+    "gender-occupation": "occupations that have a gender",
+    "gender-word": "words that have a gender",
+    "kinship": "words for relatives (not in the thesis)",
+}
 REMINDED = {"pregnant": "pregnancy", "breastfeeding": "breastfeed", "breastfeed": "breastfeed"}
 Results = Mapping[str, Result]  # by model or version
 Facts = Mapping[str, WordFacts]
@@ -90,14 +97,15 @@ def before_and_after(
             for name, appd in zip((version_label(BASE, options), label), pair, strict=True)
         ]
         if bars:
-            title, alt = f"{category} words", f"APPD of every {category} word before and after; [{named}]."
+            shown = TITLES.get(category, f"{category.replace('-', ' and ')} professions")
+            alt = f"APPD of {shown} before and after; [{named}]."
+            title = f"{figure.partition('-kinship')[0].replace('figure-', 'Figure ')}: {shown}"
             plots.append(Plot(figure, title, alt, charts.bars(bars, axis="APPD")))
     values = np.array(list(changes.values()))
     mean = mean_interval(values, rng=generator(options.seed, f"words {after}"), unit="words")
-    span = f" ({mean.low:+.3f} to {mean.high:+.3f} over words)" if mean.has_interval else ""
     answers = [
         f"{label}: {int((values < 0).sum())} of {values.size} words are closer to 0 than before; the mean distance "
-        f"from 0 changed by {mean.value:+.3f}{span}"
+        f"from 0 changed by {signed_value(mean, 3)}, interval over words"
     ]
     inside = np.array([value for word, value in changes.items() if word in marked])
     rest = np.array([value for word, value in changes.items() if word in facts and word not in marked])
@@ -117,10 +125,10 @@ def before_and_after(
 def _contrast_answer(inside: Floats, rest: Floats, named: str) -> str:
     """The mean change of the distance from 0 of two groups of words, and their difference."""
     found = contrast(inside, rest)
-    span = f" ({found.low:+.3f} to {found.high:+.3f})" if found.has_interval else ""
+    means = [signed_number(float(group.mean()), 3) for group in (inside, rest)]
     return (
-        f"words {named}: mean change {inside.mean():+.3f} (n = {inside.size}); others: {rest.mean():+.3f} "
-        f"(n = {rest.size}); difference {found.value:+.3f}{span}"
+        f"words {named}: mean change {means[0]} (n = {inside.size}); others: {means[1]} (n = {rest.size}); "
+        f"difference {signed_value(found, 3)}"
     )
 
 
@@ -138,8 +146,8 @@ def scatter(results: Results, options: StudyOptions) -> Finding:
     fit = fit_line(x, y).slope
     r = correlation([x], [y])
     answer = (
-        f"over {len(rows)} professions APPD after = slope × before + constant, slope {fit.value:.2f} "
-        f"({fit.low:.2f} to {fit.high:.2f}), r = {r.value:.2f} ({r.low:.2f} to {r.high:.2f}), R² = {r.value**2:.2f}; "
+        f"over {len(rows)} professions APPD after = slope × before + constant, slope {signed_value(fit)}, "
+        f"r = {signed_value(r)}, R² = {number(r.value**2)}; "
         "a slope near 0 with points near the axis means that pronouns are balanced whatever the profession"
     )
     alt = "APPD of professions after training against before, a point each, with the line of no change."

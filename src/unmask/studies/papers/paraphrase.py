@@ -92,9 +92,6 @@ class Wordings:
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """The claims, tables and figures, with all models side by side."""
     scored = _wordings(outputs, options)
-    if not scored.main:
-        nothing = Finding((), (), (), scored.notes)
-        return Conclusion([Section("figure-2", "Figure 2: originals in agreement", "", nothing)])
     overall, by_type = (_comparisons(scored.main, item) for item in ("figure-2", "figure-3"))
     repeated = [
         *repeated_example(scored.main, scored.sentences),
@@ -108,10 +105,22 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
         Section(
             "figure-1",
             "Figure 1: an example",
-            "One sentence of CrowS-Pairs in four scored.",
+            "One sentence of CrowS-Pairs in four wordings.",
             example_finding(FIGURE_1, *scored.own_examples),
             "The paper's figure adds a pronoun that the pair of the published file does not have.",
         ),
+        *(_data_sections(scored, overall, by_type, options.seed) if scored.main else [_nothing_scored(scored)]),
+        _example_section(scored, repeated),
+        *([real_models_section(real)] if real else []),
+    ]
+    return Conclusion(sections, [*overall, *by_type, *repeated])
+
+
+def _data_sections(
+    scored: Wordings, overall: Sequence[PaperComparison], by_type: Sequence[PaperComparison], seed: int
+) -> list[Section]:
+    """Table 1 and Figures 2 to 4."""
+    return [
         Section(
             "table-1",
             "Table 1: the pairs",
@@ -119,13 +128,14 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             Finding((), _sizes(next(iter(scored.families.values())))),
             "The authors' paraphrases are not public: ours are of other originals, so the counts differ.",
         ),
-        _agreement_section(scored, overall, options.seed),
+        _agreement_section(scored, overall, seed),
         _type_section(scored, by_type),
         _size_section(scored),
-        _example_section(scored, repeated),
-        *([real_models_section(real)] if real else []),
     ]
-    return Conclusion(sections, [*overall, *by_type, *repeated])
+
+
+def _nothing_scored(scored: Wordings) -> Section:
+    return Section("figure-2", "Figure 2: originals in agreement", "", Finding((), (), (), scored.notes))
 
 
 def _wordings(outputs: Outputs, options: StudyOptions) -> Wordings:
@@ -195,7 +205,7 @@ def _example_section(scored: Wordings, repeated: Sequence[PaperComparison]) -> S
         "The difference of one original and its paraphrases under every model.",
         table_2_finding(shown, most_opposed(families, sentences), repeated),
         f"The paper's example is {TABLE_2} with one word exchanged: it is scored if CrowS-Pairs is on this "
-        "machine, or if --data is a file with its scored.",
+        "machine, or if --data is a file with its wordings.",
     )
 
 

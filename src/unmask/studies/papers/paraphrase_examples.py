@@ -46,6 +46,8 @@ def papers_example(given: tuple[Families, Sentences], made: tuple[Families, Sent
 def most_opposed(families: Families, sentences: Sentences) -> Finding:
     """The original on which most models contradict themselves; the first one if none does on any."""
     groups = [{family.original: family for family in group} for group in families.values()]
+    if not groups:
+        return Finding((), ())
     common = [name for name in groups[0] if all(name in group for group in groups)]
     if not common:
         return Finding((), (), (), ("No original was scored by all models.",))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Table
+from unmask.findings.numbers import number
 from unmask.prompts.agreement import agreement
 from unmask.prompts.annotations import Annotation, majority_verdicts
 from unmask.prompts.fill import PromptAnswer
@@ -71,9 +72,8 @@ def hld_finding(
             summary.append(f"{model}: bias types by share of biased answers, highest first: {listed}")
         if model in taus:
             tau = taus[model].tau
-            summary.append(
-                f"{model}: Kendall's τ with the order of Table V is {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
-            )
+            ends = f"{number(tau.low)} to {number(tau.high)}"
+            summary.append(f"{model}: Kendall's τ with the order of Table V is {number(tau.value)} ({ends})")
         for each in agreement(annotations[model], seed=seed):
             agreements.append((model, each.name, each, each.n, each.judges))
         by_people = majority_verdicts(given, annotations[model])

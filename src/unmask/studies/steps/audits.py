@@ -105,8 +105,9 @@ def _merge_checks(shards: Sequence[Result]) -> list[dict[str, Any]]:
     for number, shard in enumerate(shards, 1):
         for check in shard.checks:
             detail = f"part {number} of {len(shards)}: {check.detail}"
-            known = merged.setdefault(check.name, {"name": check.name, "ok": True, "detail": ""})
+            known = merged.setdefault(check.name, {"name": check.name, "ok": True, "detail": "", "measures": []})
             known["ok"] = known["ok"] and check.ok
+            known["measures"] += [measure for measure in check.measures if measure not in known["measures"]]
             known["detail"] += f"; {detail}" if known["detail"] else detail
     return list(merged.values())
 

@@ -19,6 +19,7 @@ from unmask.studies.texts import find_text_file, select_corpus
 from unmask.training import TrainSettings
 
 PLAIN = "plain"  # further training on the unchanged text
+NAME_TABLE = "name_table"  # a file of first names to swap, among the data of a step
 ROW, SENTENCE = 60.0, 30.0  # mean tokens per document and per sentence, approximate
 
 
@@ -30,14 +31,16 @@ def run_mitigation(context: StepContext) -> None:
             path.unlink()
     lm = open_lm(context.model, context.opening)
     method = PLAIN_TRAINING if parameters["method"] == PLAIN else find(parameters["method"])
-    names = tuple(map(context.runtime.place, context.step.data))
+    names = tuple(map(context.runtime.place, _texts(context.step)))
     texts = select_corpus(names, parameters["corpus"], context.runtime.data_dir)
-    pairs: dict[str, Any] = {name: folder / PAIRS_FILE for name, folder in context.inputs.items() if name == "pairs"}
+    lists: dict[str, Any] = {name: folder / PAIRS_FILE for name, folder in context.inputs.items() if name == "pairs"}
+    if table := parameters.get(NAME_TABLE):
+        lists[NAME_TABLE] = find_text_file(context.runtime.place(table), context.runtime.data_dir)
     train = {"lr" if name == "rate" else name: value for name, value in parameters["train"].items()}
     make_checkpoint(
         *(method, Engine(lm), texts, context.folder),
         settings=TrainSettings(seed=parameters["seed"], **train),
-        choices=MitigationOptions(**parameters["choices"], **pairs),
+        choices=MitigationOptions(**parameters["choices"], **lists),
     )
 
 
@@ -63,19 +66,26 @@ def step(
     options: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Step:
-    """A step that mitigates one model; `options` are the method's, `parameters`: corpus, train and seed.
+    """A step that mitigates one model; `options` are the method's, `parameters`: corpus, train, seed, name_table.
 
-    With an input `pairs`, the output of a step, these words are swapped instead of the package's.
+    With an input `pairs`, the output of a step, these words are swapped instead of the package's; with `name_table`, a
+    file, these first names.
     """
     chosen = {"method": method, "choices": dict(options or {}), **parameters}
     planned = Step.of(name, f"{__name__}:MITIGATED", chosen, model=model)
-    return replace(planned, data=(text,) if isinstance(text, str) else text)
+    tables = (parameters[NAME_TABLE],) if NAME_TABLE in parameters else ()
+    return replace(planned, data=(*((text,) if isinstance(text, str) else text), *tables))
+
+
+def _texts(step: Step) -> tuple[str, ...]:
+    """The texts that are trained on: the data without the table of names."""
+    return step.data[:-1] if NAME_TABLE in step.parameters else step.data
 
 
 def work_estimate(step: Step) -> WorkEstimate:
     """Every document once per epoch, doubled by augmentation, and the steps of the optimizer."""
     corpus = step.parameters["corpus"]
-    documents = corpus.get("limit") or sum(map(_lines, step.data))
+    documents = corpus.get("limit") or sum(map(_lines, _texts(step)))
     epochs = step.parameters["train"].get("epochs", 3.0)
     copies = 2.0 if step.parameters["method"].startswith("cda") else 1.0
     single = corpus.get("sentences") or step.data[0] in (PACKAGE, *datasets.names())
