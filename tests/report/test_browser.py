@@ -99,16 +99,24 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
     return first, made.run(folder / "b", [(pairs, ["cps", "aul"])], model="other", seed=1)
 
 
+def busiest_renderer(browser: Browser) -> float:
+    """Seconds of processor time of the renderer that has computed most: unlike the clock, not those of other programs."""
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return max(process["cpuTime"] for process in processes if process["type"] == "renderer")
+
+
 def test_a_page_of_1508_pairs_is_under_five_megabytes_and_live_within_two_seconds(many: Path, browser: Browser) -> None:
     assert 1_000_000 < many.stat().st_size < 5_000_000
     times = []
-    for _ in range(3):  # the quickest of three: other programs may have the machine meanwhile
-        page, seen = opened(browser, many)
-        times.append(page.evaluate("performance.now()"))
+    for _ in range(3):
+        page, seen = opened(browser, many)  # a context of its own, so renderers of its own
+        times.append(busiest_renderer(browser))
         assert seen.errors == []
         assert seen.requests == [many.as_uri()]
         page.context.close()
-    assert min(times) < 2000
+    assert 0 < min(times) < 2
 
 
 def test_charts_become_interactive_on_scroll(many: Path, browser: Browser) -> None:
