@@ -3,7 +3,7 @@
 python -m tools.gate_rates --draws 1000
 python -m tools.gate_rates --draws 200 --pairs 360 --verdicts 1 10 --jobs 4
 
-Pairs are won if a hidden normal variable is below a threshold; that of the second run correlates with that of the
+Pairs are won if a latent normal variable is below a threshold; that of the second run correlates with that of the
 first (`related`: 0.9, a model and its fine-tuned version, which disagree on 14% of pairs; `unrelated`: 0), and the
 verdicts of one gate, measures on the same pairs, with each other (0.5). The worsening is planted in one verdict. With
 `--writers` the pairs were written by so many people, whose pairs correlate (0.1).
