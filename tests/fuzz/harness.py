@@ -31,7 +31,8 @@ from hypothesis import strategies as st
 from unmask.core.errors import MAX_MESSAGE, UnmaskError
 
 BUDGET = int(os.environ.get("UNMASK_FUZZ", "40"))  # damaged inputs of each boundary in `make test`
-PATIENCE = 20.0  # seconds; longer is a hang
+PATIENCE = 20.0  # seconds of processor time; longer is a hang
+WAITING = 180.0  # seconds on the clock, which other programs on the machine prolong: it waits for nothing
 Files = Mapping[str, bytes]  # name in the folder → content
 Damage = tuple[int, int, int]  # three large numbers: which file, which kind of damage, where and with what
 
@@ -115,7 +116,7 @@ def fuzz(boundary: Boundary, inputs: int, *, seed_of_run: int = 0, stop: bool = 
         files = damaged(examples[which], damages)
         tally.tried += 1
         try:
-            with written(files) as folder, limited(PATIENCE):
+            with written(files) as folder, time_limit():
                 boundary.read(folder)
         except UnmaskError as error:
             check_message(error)
@@ -305,14 +306,18 @@ def written(files: Files) -> Iterator[Path]:
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise `Hang` if the block takes longer."""
+def time_limit() -> Iterator[None]:
+    """Raise `Hang` if the block computes longer than `PATIENCE`, or takes longer than `WAITING` on the clock."""
+    begin, computed = time.monotonic(), time.process_time()
 
-    def late(*_: object) -> None:
-        raise Hang(f"not finished after {seconds:g} s")
+    def check(*_: object) -> None:
+        if time.process_time() - computed > PATIENCE:
+            raise Hang(f"not finished after {PATIENCE:g} s of processor time")
+        if time.monotonic() - begin > WAITING:
+            raise Hang(f"not finished after {WAITING:g} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGALRM, check)
+    signal.setitimer(signal.ITIMER_REAL, 0.5, 0.5)
     try:
         yield
     finally:
