@@ -37,7 +37,7 @@ SORT = """() => {
   document.querySelector(".grid").offsetHeight;
   return performance.now() - begin;
 }"""
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="module")
