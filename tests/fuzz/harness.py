@@ -99,7 +99,7 @@ def fuzz(boundary: Boundary, inputs: int, *, seed_of_run: int = 0, stop: bool = 
     tally, examples = Tally(), boundary.examples()
     assert examples, "a boundary needs a valid example"
     for example in examples:  # what is valid must be accepted, or the fuzzing shows nothing
-        with written(example) as folder:
+        with write_folder(example) as folder:
             boundary.read(folder)
 
     @seed(seed_of_run)
@@ -113,10 +113,10 @@ def fuzz(boundary: Boundary, inputs: int, *, seed_of_run: int = 0, stop: bool = 
     )
     @given(st.integers(0, len(examples) - 1), mutations())
     def attempt(which: int, damages: list[Damage]) -> None:
-        files = damaged(examples[which], damages)
+        files = damage(examples[which], damages)
         tally.tried += 1
         try:
-            with written(files) as folder, time_limit():
+            with write_folder(files) as folder, time_limit():
                 boundary.read(folder)
         except UnmaskError as error:
             check_message(error)
@@ -156,7 +156,7 @@ def check_message(error: UnmaskError) -> None:
     assert len(text) <= MAX_MESSAGE + 3
 
 
-def damaged(files: Files, damages: Sequence[Damage]) -> dict[str, bytes]:
+def damage(files: Files, damages: Sequence[Damage]) -> dict[str, bytes]:
     """The files after the damages."""
     changed = dict(files)
     for which, kind, where in damages:
@@ -221,7 +221,7 @@ def _json(content: bytes, rng: random.Random) -> bytes:
         value = json.loads(content)
     except (ValueError, RecursionError):
         return _flip(content, rng)
-    return _dump(_replaced(value, rng))
+    return _dump(_replace_part(value, rng))
 
 
 def _dump(value: Any) -> bytes:
@@ -243,7 +243,7 @@ def _yaml(content: bytes, rng: random.Random) -> bytes:
         value = yaml.safe_load(content)
     except Exception:
         return _flip(content, rng)
-    return _dump(_replaced(value, rng))  # JSON is YAML
+    return _dump(_replace_part(value, rng))  # JSON is YAML
 
 
 def _cells(content: bytes, rng: random.Random) -> bytes:
@@ -271,7 +271,7 @@ def _cells(content: bytes, rng: random.Random) -> bytes:
     return stream.getvalue().encode("utf-8", errors="surrogatepass")
 
 
-def _replaced(value: Any, rng: random.Random) -> Any:  # noqa: PLR0911 - one way to damage per line
+def _replace_part(value: Any, rng: random.Random) -> Any:  # noqa: PLR0911 - one way to damage per line
     """The value with one part replaced, removed, renamed or wrapped; the deeper the rarer to stop."""
     if isinstance(value, dict) and value and rng.random() < 0.85:
         key = rng.choice(sorted(value, key=str))
@@ -280,19 +280,19 @@ def _replaced(value: Any, rng: random.Random) -> Any:  # noqa: PLR0911 - one way
             return {name: each for name, each in value.items() if name != key}
         if what == 1:
             return {(str(rng.choice(HOSTILE)) if name == key else name): each for name, each in value.items()}
-        return {name: _replaced(each, rng) if name == key else each for name, each in value.items()}
+        return {name: _replace_part(each, rng) if name == key else each for name, each in value.items()}
     if isinstance(value, list) and value and rng.random() < 0.85:
         at = rng.randrange(len(value))
         if rng.random() < 0.1:
             return value[:at] + value[at + 1 :]
-        return [_replaced(each, rng) if number == at else each for number, each in enumerate(value)]
+        return [_replace_part(each, rng) if number == at else each for number, each in enumerate(value)]
     if rng.random() < 0.1:
         return [value]
     return rng.choice(HOSTILE)
 
 
 @contextmanager
-def written(files: Files) -> Iterator[Path]:
+def write_folder(files: Files) -> Iterator[Path]:
     """A temporary folder that holds the files."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     try:

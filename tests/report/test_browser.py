@@ -26,16 +26,16 @@ HIDDEN = "\x1b[31m\v\u202e"  # controls a terminal, ends XML, reorders text
 
 
 @dataclass
-class Seen:
+class PageLog:
     """What a page did while it was open."""
 
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
 
-def opened(browser: Browser, path: Path, *, scripts: bool = True, scheme: str = "light") -> tuple[Page, Seen]:
+def opened(browser: Browser, path: Path, *, scripts: bool = True, scheme: str = "light") -> tuple[Page, PageLog]:
     context = browser.new_context(java_script_enabled=scripts, color_scheme=scheme, bypass_csp=False)
-    page, seen = context.new_page(), Seen()
+    page, seen = context.new_page(), PageLog()
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
     page.on("console", lambda line: seen.errors.append(line.text) if line.type == "error" else None)
     page.on("request", lambda request: seen.requests.append(request.url))
