@@ -53,15 +53,15 @@ COMMON = [
 ]
 
 
-def made_up(path: Path, megabytes: int) -> Path:
+def write_texts(path: Path, megabytes: int) -> Path:
     """A text of random words, some of them gendered, in lines of a few sentences."""
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-    rare = ["".join(dice.choice(letters, size)) for size in dice.integers(3, 11, 20_000)]
+    rare = ["".join(rng.choice(letters, size)) for size in rng.integers(3, 11, 20_000)]
     words = np.array([*COMMON * 300, *rare, *(w for side in builtin_terms().sets for w in side)])
     with path.open("w", encoding="utf-8") as stream:
         while stream.tell() < megabytes * 1_000_000:
-            drawn = dice.choice(words, (200, 60))
+            drawn = rng.choice(words, (200, 60))
             stream.writelines(" ".join(row[:30]) + ". " + " ".join(row[30:]) + ".\n" for row in drawn)
     return path
 
@@ -92,14 +92,14 @@ def ours(path: Path, terms: TermSets) -> int:
     return found.set_total(0) + found.set_total(1)
 
 
-def timed(what: Callable[[Path, TermSets], int], path: Path, terms: TermSets) -> tuple[int, float, float]:
+def time_count(what: Callable[[Path, TermSets], int], path: Path, terms: TermSets) -> tuple[int, float, float]:
     """What was found, processor seconds (children's too), and seconds on the clock."""
-    begin, before = time.perf_counter(), _used()
+    begin, before = time.perf_counter(), _processor_seconds()
     found = what(path, terms)
-    return found, _used() - before, time.perf_counter() - begin
+    return found, _processor_seconds() - before, time.perf_counter() - begin
 
 
-def _used() -> float:
+def _processor_seconds() -> float:
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in both)
 
@@ -114,7 +114,7 @@ def main() -> None:
     plain = tuple(tuple(w for w in side if w.isalpha() and w.islower()) for side in whole.sets)
     words = TermSets(whole.names, (plain[0], plain[1]), {}, "single words")
     with tempfile.TemporaryDirectory() as folder:
-        path = asked.file or made_up(Path(folder) / "made-up.txt", asked.mb)
+        path = asked.file or write_texts(Path(folder) / "made-up.txt", asked.mb)
         size = path.stat().st_size / 1e6
         everything = TermSets(whole.names, whole.sets, whole.professions, "all terms and professions")
         runs = (
@@ -126,7 +126,7 @@ def main() -> None:
         print(f"{path.name}: {size:.0f} MB, one core")
         base = None
         for name, what, terms in runs:
-            found, used, clock = timed(what, path, terms)
+            found, used, clock = time_count(what, path, terms)
             base = base or size / used
             print(
                 f"{name:<34} {size / used:8.1f} MB/s per core  {clock:7.1f} s  found {found:>10,}  "

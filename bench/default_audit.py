@@ -62,7 +62,7 @@ def count(limit: int | None) -> None:
     import speed
     import unmask
 
-    flops = shapes.counted(lambda: unmask.audit(options=unmask.Options(store=False, limit=limit)))
+    flops = shapes.count_operations(lambda: unmask.audit(options=unmask.Options(store=False, limit=limit)))
     rate = max(speed.matmul_rate() for _ in range(5))
     print(f"{'its matrix products':44} {flops / 1e12:8.1f} TFLOP, {flops / rate:.0f} s at {rate / 1e9:.0f} GFLOP/s")
 
@@ -98,14 +98,14 @@ def _time(owner: Any, name: str, stage: str, seconds: Counter[str], clock: Calla
     """Add up the time of every call."""
     original = getattr(owner, name)
 
-    def timed(*args: Any, **kwargs: Any) -> Any:
+    def timed_call(*args: Any, **kwargs: Any) -> Any:
         begin = clock()
         try:
             return original(*args, **kwargs)
         finally:
             seconds[stage] += clock() - begin
 
-    setattr(owner, name, timed)
+    setattr(owner, name, timed_call)
 
 
 def _processor_seconds() -> float:

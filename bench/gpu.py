@@ -67,14 +67,14 @@ def main() -> None:
                 lm = open_lm(built, MODES[mode])
                 models = ladder(lm) if mode == "certified" else (lm,)
                 for work, names in WORK.items():
-                    measured(f"| {name} | {mode} | {work}", models, items, names, args)
+                    time_shape(f"| {name} | {mode} | {work}", models, items, names, args)
 
 
-def measured(label: str, models: Sequence[Lm], items: Any, names: Sequence[str], args: argparse.Namespace) -> None:
+def time_shape(label: str, models: Sequence[Lm], items: Any, names: Sequence[str], args: argparse.Namespace) -> None:
     """Time one shape in one mode and print a line; the best of several runs, because the host is noisy."""
     work = functools.partial(run, models, items, names)
     work()
-    seconds = min(timed(work) for _ in range(args.repeats))
+    seconds = min(time_work(work) for _ in range(args.repeats))
     busy = busy_time(work)
     line = f"{label} | {seconds:.2f} | {busy:.2f} | {seconds / busy:.2f}"
     if args.quick:
@@ -84,12 +84,12 @@ def measured(label: str, models: Sequence[Lm], items: Any, names: Sequence[str],
     work()
     peak = torch.cuda.max_memory_allocated() / 1e9
     with tempfile.TemporaryDirectory() as folder:
-        stored = timed(lambda: work(Path(folder)))
-    rate = shapes.counted(work) / seconds / 1e12
+        stored = time_work(lambda: work(Path(folder)))
+    rate = shapes.count_operations(work) / seconds / 1e12
     line += f" | {stored:.2f} | {rate:.0f} | {peak:.1f}"
     if len(names) == 1 and args.loop_pairs:
         script = min(_script(models[-1], items) for _ in range(args.repeats))
-        loop = timed_loop(models[-1], items, args.loop_pairs)
+        loop = time_loop(models[-1], items, args.loop_pairs)
         line += f" | {script:.2f} ({script / seconds:.2f}×) | {loop:.0f} ({loop / seconds:.0f}×) |"
     else:
         line += " | | |"
@@ -133,15 +133,15 @@ def run(models: Sequence[Lm], items: Any, names: Sequence[str], stores: Path | N
 
 
 def _script(lm: Lm, items: Any) -> float:
-    return timed(lambda: loops.by_length(items, lm.network.model, lm.tokenizer))
+    return time_work(lambda: loops.by_length(items, lm.network.model, lm.tokenizer))
 
 
-def timed_loop(lm: Lm, items: Any, some: int) -> float:
+def time_loop(lm: Lm, items: Any, some: int) -> float:
     """A batch-of-one loop over the first pairs, scaled to all."""
     sizes = [_passes(lm, pair) for pair in items]
     model = lm.network.model
     loops.one_by_one("cps", items[:4], model, lm.tokenizer)
-    seconds = timed(lambda: loops.one_by_one("cps", items[:some], model, lm.tokenizer))
+    seconds = time_work(lambda: loops.one_by_one("cps", items[:some], model, lm.tokenizer))
     return seconds * sum(sizes) / sum(sizes[:some])
 
 
@@ -149,7 +149,7 @@ def _passes(lm: Lm, pair: Any) -> int:
     return sum(len(probe.masked) for ask in find("cps").probes(pair, lm).values() for probe in ask)
 
 
-def timed(work: Callable[[], object]) -> float:
+def time_work(work: Callable[[], object]) -> float:
     torch.cuda.synchronize()
     begin = time.perf_counter()
     work()

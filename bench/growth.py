@@ -95,7 +95,7 @@ def build_model(folder: Path, layers: int, width: int) -> Path:
     return folder
 
 
-def measured(model: Path, count: int, measures: str) -> Run:
+def run_command(model: Path, count: int, measures: str) -> Run:
     """Run the command on so many pairs."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -140,11 +140,11 @@ def main() -> None:
         print(f"unmask audit by {args.measures}; {args.layers} layer(s) of width {args.width}; random weights")
         print("   pairs   wall s    CPU s  peak MB | beyond start-up: wall s    CPU s  ms/pair       MB | page MB "
               "result MB store MB")  # fmt: skip
-        measured(model, START, args.measures)  # files of the libraries are in memory then
-        start, runs = measured(model, START, args.measures), []
+        run_command(model, START, args.measures)  # files of the libraries are in memory then
+        start, runs = run_command(model, START, args.measures), []
         print(line(start, start))
         for count in args.sizes:
-            runs.append(measured(model, count, args.measures))
+            runs.append(run_command(model, count, args.measures))
             print(line(runs[-1], start), flush=True)
     if len(runs) > 1:
         report(start, runs)

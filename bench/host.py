@@ -59,10 +59,10 @@ def main() -> None:
         os.environ["UNMASK_CACHE_DIR"] = f"{folder}/cache"
         lm = open_lm(shapes.build(Path(folder) / "tiny", items, TINY))
     for work, names in WORK.items():
-        best = min(_measured(lm, items, names)[0] for _ in range(args.repeats))
+        best = min(_measure_seconds(lm, items, names)[0] for _ in range(args.repeats))
         print(f"{work}, {len(items)} pairs: {best:.3f} s of processor time, first batch after", end=" ")
-        print(f"{min(_measured(lm, items, names)[1] for _ in range(args.repeats)):.3f} s")
-        runs = [_staged(lm, items, names) for _ in range(args.repeats)]
+        print(f"{min(_measure_seconds(lm, items, names)[1] for _ in range(args.repeats)):.3f} s")
+        runs = [_measure_stages(lm, items, names) for _ in range(args.repeats)]
         for stage in STAGES:
             print(f"  {stage:<14} {min(run[stage] for run in runs):.3f}")
     total = _tokens(lm, items, WORK["battery"])
@@ -76,7 +76,7 @@ def main() -> None:
         print(f"{gpu.batches} batches")
 
 
-def _measured(lm: Lm, items: Any, names: Sequence[str]) -> tuple[float, float]:
+def _measure_seconds(lm: Lm, items: Any, names: Sequence[str]) -> tuple[float, float]:
     """Seconds of processor time in all, and until the first batch is run."""
     began: list[float] = []
 
@@ -90,22 +90,22 @@ def _measured(lm: Lm, items: Any, names: Sequence[str]) -> tuple[float, float]:
     return time.process_time() - begin, began[0] - begin
 
 
-def _staged(lm: Lm, items: Any, names: Sequence[str]) -> dict[str, float]:
+def _measure_stages(lm: Lm, items: Any, names: Sequence[str]) -> dict[str, float]:
     _forget(lm)
     seconds: dict[str, float] = defaultdict(float)
     with contextlib.ExitStack() as stack:
         for stage, functions in STAGES.items():
             for owner, name in functions:
-                timed = _timed(getattr(owner, name), seconds, stage)
+                timed = _add_seconds(getattr(owner, name), seconds, stage)
                 stack.enter_context(patch.object(owner, name, timed))
         run(lm, items, names, answer_at_once)
     return seconds
 
 
-def _timed(function: Callable[..., Any], seconds: dict[str, float], stage: str) -> Callable[..., Any]:
+def _add_seconds(function: Callable[..., Any], seconds: dict[str, float], stage: str) -> Callable[..., Any]:
     """The function, with its processor time added to that of its stage."""
 
-    def timed(*args: Any, **options: Any) -> Any:
+    def timed_call(*args: Any, **options: Any) -> Any:
         begin = time.process_time()
         result = function(*args, **options)
         if isinstance(result, Iterator):
@@ -113,7 +113,7 @@ def _timed(function: Callable[..., Any], seconds: dict[str, float], stage: str) 
         seconds[stage] += time.process_time() - begin
         return result
 
-    return timed
+    return timed_call
 
 
 class ImitatedGpu:

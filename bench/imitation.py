@@ -93,13 +93,13 @@ def rounded_copy(model: Any, rounding: Rounding, *, outputs: bool) -> Any:
             if any(True for _ in module.children()):
                 continue
             if factors:
-                module.register_forward_pre_hook(lambda _, given: tuple(map(_rounded(rounding), given)))
+                module.register_forward_pre_hook(lambda _, given: tuple(map(_round_output(rounding), given)))
             if outputs:
-                module.register_forward_hook(lambda _, __, given: _rounded(rounding)(given))
+                module.register_forward_hook(lambda _, __, given: _round_output(rounding)(given))
     base = made.base_model
     base.register_forward_hook(lambda *_: None)  # so that its own code is run, as on a GPU
     return made
 
 
-def _rounded(rounding: Rounding) -> Callable[[Any], Any]:
+def _round_output(rounding: Rounding) -> Callable[[Any], Any]:
     return lambda given: rounding(given) if isinstance(given, Tensor) and given.dtype == torch.float32 else given

@@ -32,7 +32,7 @@ def one_by_one(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any) 
 
 
 @torch.inference_mode()
-def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size: int = 64) -> list[float]:
+def score_padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size: int = 64) -> list[float]:
     """Batches of 64 copies in file order, padded to the longest, logits over sequence and vocabulary."""
     model.set_attn_implementation("eager" if measure == "aula" else "sdpa")
     copies = [(n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence]
@@ -96,13 +96,13 @@ def _sentences(measure: str, items: Sequence[Pair], tokenizer: Any) -> Iterator[
 def _copies(measure: str, ids: list[int], same: list[int], changed: list[int], tokenizer: Any) -> list[Copy]:
     mask, inner = tokenizer.mask_token_id, list(range(1, len(ids) - 1))
 
-    def hidden(places: Sequence[int]) -> list[int]:
+    def masked_copy(places: Sequence[int]) -> list[int]:
         return [mask if place in places else token for place, token in enumerate(ids)]
 
     if measure in ("pll", "sld", "cps"):
-        return [(hidden([p]), [p], [ids[p]]) for p in (same if measure == "cps" else inner)]
+        return [(masked_copy([p]), [p], [ids[p]]) for p in (same if measure == "cps" else inner)]
     if measure == "sss":
-        return [(hidden(changed), changed, [ids[p] for p in changed])] if changed else []
+        return [(masked_copy(changed), changed, [ids[p] for p in changed])] if changed else []
     if measure == "all-masked":
-        return [(hidden(inner), inner, [ids[p] for p in inner])]
+        return [(masked_copy(inner), inner, [ids[p] for p in inner])]
     return [(list(ids), inner, [ids[p] for p in inner])]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus import made_up
+from corpus import write_texts
 from unmask.corpus.counting import TermCounter
 from unmask.corpus.matching import Matcher
 from unmask.corpus.terms import builtin_terms
@@ -94,11 +94,11 @@ def hyperscan(words: list[bytes]) -> Find:
     def find(text: bytes) -> Found:
         ends, numbers = list[int](), list[int]()
 
-        def matched(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
+        def add_match(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
             ends.append(end)
             numbers.append(number)
 
-        database.scan(normalise(text), match_event_handler=matched)
+        database.scan(normalise(text), match_event_handler=add_match)
         which = np.array(numbers, dtype=np.int64)
         return np.array(ends, dtype=np.int64) - sizes[which] - 2, which
 
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--mb", type=int, default=16, help="megabytes of text, from its beginning")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = asked.file or made_up(Path(folder) / "made-up.txt", asked.mb)
+        path = asked.file or write_texts(Path(folder) / "made-up.txt", asked.mb)
         with path.open("rb") as stream:
             text = stream.read(asked.mb * 1_000_000)
     text = text.decode("utf-8", errors="ignore").encode("ascii", errors="replace")  # one rule for neighbours

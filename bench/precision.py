@@ -77,12 +77,15 @@ def report(others: dict[str, Lm], steps: Sequence[Lm], data: Dataset, stores: Pa
     print(f"{name} | fp32 | {len(expected):,} | 0 | | {seconds:.2f} |", flush=True)
     for label, other in others.items():
         found, _, seconds = run([other], items, measures, stores)
-        print(f"{name} | {label} | {len(found):,} | {turned(expected, found)} | | {seconds:.2f} |", flush=True)
+        print(f"{name} | {label} | {len(found):,} | {count_changed(expected, found)} | | {seconds:.2f} |", flush=True)
     found, certificates, seconds = run(steps, items, measures, stores)
     again = ", ".join(
         f"{each.measure} {each.precision} {each.rescored / each.pairs:.1%} of {each.pairs}" for each in certificates
     )
-    print(f"{name} | certified | {len(found):,} | {turned(expected, found)} | {again} | {seconds:.2f} |", flush=True)
+    print(
+        f"{name} | certified | {len(found):,} | {count_changed(expected, found)} | {again} | {seconds:.2f} |",
+        flush=True,
+    )
 
 
 def run(
@@ -104,7 +107,7 @@ def run(
     return outcomes, certificates, time.perf_counter() - begin
 
 
-def turned(expected: dict, found: dict) -> str:
+def count_changed(expected: dict, found: dict) -> str:
     """The number of different decisions, by measure."""
     counts: dict[str, int] = {}
     for (measure, item), outcome in found.items():

@@ -60,9 +60,9 @@ class Model:
 
 def hub(count: int, seed: int = 0) -> list[Model]:
     """Sizes like the hub's masked models: mostly base size, some large, few huge (an assumption)."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     kinds = [(66e6, 42e6), (110e6, 85e6), (125e6, 85e6), (355e6, 302e6), (560e6, 302e6), (1.5e9, 1.4e9)]
-    return [Model(*one) for one in dice.choices(kinds, weights=[15, 45, 25, 9, 4, 2], k=count)]
+    return [Model(*kind) for kind in rng.choices(kinds, weights=[15, 45, 25, 9, 4, 2], k=count)]
 
 
 def seconds(model: Model, rates: Rates, *, rate: float) -> tuple[float, float, float]:
@@ -115,7 +115,7 @@ def corpus(tokens: float, rates: Rates, prices: Prices) -> None:
         print(f"{cores:8} {nodes:6} {hours:8.1f} {hours * cores:11,.0f} {bill:9,.0f}  {bound}")
 
 
-def measured(folder: Path) -> float:
+def counting_rate(folder: Path) -> float:
     """Bytes one process counts of the text files of a folder per second of processor time."""
     from unmask.corpus.counting import TermCounter, count_files
     from unmask.corpus.terms import builtin_terms
@@ -135,7 +135,7 @@ def main() -> None:
     args = parser.parse_args()
     rates = Rates()
     if args.measure:
-        rates = replace(rates, counted=measured(args.measure))
+        rates = replace(rates, counted=counting_rate(args.measure))
     audits(args.models, rates, Prices())
     corpus(args.tokens, rates, Prices())
 

@@ -47,7 +47,7 @@ def build(folder: Path, items: Sequence[Pair], shape: dict[str, Any], seed: int 
     return folder
 
 
-def counted(run: Callable[[], object]) -> int:
+def count_operations(run: Callable[[], object]) -> int:
     """Floating-point operations of the engine's matrix products in `run`."""
     from torch.utils.flop_counter import FlopCounterMode
 

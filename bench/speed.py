@@ -49,13 +49,13 @@ def speed(lm: Lm, data: Dataset) -> None:
     """Print seconds per pair and ratios; what is compared is run in turns, because machines are noisy."""
     n, model, tokenizer = len(data.items), lm.network.model, lm.tokenizer
     audit(lm, data, ["aul"], limit=2)  # warm up
-    flops = shapes.counted(lambda: audit(lm, data, ["cps"]))
+    flops = shapes.count_operations(lambda: audit(lm, data, ["cps"]))
     rates, ours, batch = [matmul_rate()], [], []
     for _ in range(ROUNDS):
-        ours.append(timed(lambda: audit(lm, data, ["cps"])))
+        ours.append(time_run(lambda: audit(lm, data, ["cps"])))
         rates.append(matmul_rate())
-        batch.append(timed(lambda: loops.padded("cps", data.items, model, tokenizer)))
-    single = timed(lambda: loops.one_by_one("cps", data.items, model, tokenizer))
+        batch.append(time_run(lambda: loops.score_padded("cps", data.items, model, tokenizer)))
+    single = time_run(lambda: loops.one_by_one("cps", data.items, model, tokenizer))
     mine, rate = median(ours), median(rates)
     ratio = median(theirs / own for theirs, own in zip(batch, ours, strict=True))
     line("CPS: unmask audit", mine / n)
@@ -65,10 +65,12 @@ def speed(lm: Lm, data: Dataset) -> None:
     share = f"{flops / mine / rate:6.0%}  (asked ≥ 85%)"
     print(f"{'reached by unmask audit over CPS':44} {flops / mine / 1e9:8.0f} GFLOP/s  {share}")
     minicons()
-    parts = {name: timed(lambda name=name: loops.padded(name, data.items, model, tokenizer)) for name in BATTERY}
-    together = timed(lambda: audit(lm, data, BATTERY))
+    parts = {
+        name: time_run(lambda name=name: loops.score_padded(name, data.items, model, tokenizer)) for name in BATTERY
+    }
+    together = time_run(lambda: audit(lm, data, BATTERY))
     alone = {"cps": single} | {
-        name: timed(lambda name=name: loops.one_by_one(name, data.items, model, tokenizer))
+        name: time_run(lambda name=name: loops.one_by_one(name, data.items, model, tokenizer))
         for name in BATTERY
         if name != "cps"
     }
@@ -82,8 +84,8 @@ def speed(lm: Lm, data: Dataset) -> None:
     line(
         "battery: (c) one measure after the other", sum(parts.values()) / n, sum(parts.values()) / together, "asked ≥ 3"
     )
-    first = timed(lambda: audit(lm, data, BATTERY, store=True))
-    second = median(timed(lambda: audit(lm, data, BATTERY, store=True)) for _ in range(3))
+    first = time_run(lambda: audit(lm, data, BATTERY, store=True))
+    second = median(time_run(lambda: audit(lm, data, BATTERY, store=True)) for _ in range(3))
     line("battery: first run with a store", first / n)
     line("battery: repeated run", second / n, first / second, "asked ≥ 50")
 
@@ -100,7 +102,7 @@ def audit(lm: Lm, data: Dataset, measures: Any, *, store: bool = False, limit: i
     unmask.audit(lm, data=data, measures=list(measures), options=unmask.Options(store=store, limit=limit))
 
 
-def timed(run: Callable[[], object]) -> float:
+def time_run(run: Callable[[], object]) -> float:
     begin = time.perf_counter()
     run()
     return time.perf_counter() - begin

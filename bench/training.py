@@ -63,7 +63,7 @@ RATE = 5e-5
 
 
 @dataclass(slots=True)
-class Seen:
+class Observation:
     """What one training saw: tokens, padded positions, seconds, peak memory."""
 
     tokens: int = 0
@@ -138,11 +138,11 @@ def compare(work: str, mode: str, setup: Setup, rounds: int, plain_fp32: float |
     """Train with both sides in turns and print a line for each; the tokens per second of the Trainer script."""
     warm_up = Setup(setup.folder, setup.texts[: 4 * setup.batch], setup.device, setup.batch, 4, setup.bf16)
     for run in WORK[work].values():
-        watched(run, warm_up)
-    seen: dict[str, list[Seen]] = {side: [] for side in WORK[work]}
+        observe_training(run, warm_up)
+    seen: dict[str, list[Observation]] = {side: [] for side in WORK[work]}
     for _ in range(rounds):
         for side, run in WORK[work].items():
-            seen[side].append(watched(run, setup))
+            seen[side].append(observe_training(run, setup))
     for side, each in seen.items():
         rate = median(one.rate for one in each)
         ratio = median(mine.rate / its.rate for mine, its in zip(each, seen["Trainer"], strict=True))
@@ -157,10 +157,10 @@ def compare(work: str, mode: str, setup: Setup, rounds: int, plain_fp32: float |
     return median(one.rate for one in seen["Trainer"])
 
 
-def watched(run: Callable[[Setup], Callable[[], object]], setup: Setup) -> Seen:
+def observe_training(run: Callable[[Setup], Callable[[], object]], setup: Setup) -> Observation:
     """Train once; the model is opened before the clock starts."""
     train = run(setup)
-    seen = Seen()
+    seen = Observation()
     with counting(seen):
         _reset_peak(setup.device)
         _synchronize(setup.device)
@@ -174,7 +174,7 @@ def watched(run: Callable[[Setup], Callable[[], object]], setup: Setup) -> Seen:
 
 
 @contextmanager
-def counting(seen: Seen) -> Iterator[None]:
+def counting(seen: Observation) -> Iterator[None]:
     """Count the tokens and positions of every batch the Trainer trains on; summed at the end, without waiting."""
     original, masks = Trainer.training_step, []
 
@@ -193,10 +193,10 @@ def counting(seen: Seen) -> Iterator[None]:
 
 def generate(items: Any, count: int, seed: int = 0) -> list[str]:
     """Texts of words of the data; their lengths are log-normal, as those of sentences and short documents are."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     words = sorted({word for item in items for text in item.sides().values() for word in text.split()})
-    lengths = (min(120, max(4, round(dice.lognormvariate(3.2, 0.7)))) for _ in range(count))
-    return [" ".join(dice.choices(words, k=length)) for length in lengths]
+    lengths = (min(120, max(4, round(rng.lognormvariate(3.2, 0.7)))) for _ in range(count))
+    return [" ".join(rng.choices(words, k=length)) for length in lengths]
 
 
 def examples(texts: Sequence[str]) -> list[Example]:

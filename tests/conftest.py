@@ -104,6 +104,16 @@ def chromium() -> str:
     return CHROMIUM
 
 
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
 @pytest.fixture(scope="session")
 def pdflatex() -> str:
     """The path of a pdfLaTeX."""

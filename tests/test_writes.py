@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fuzz.test_results import MAKERS, made
+from fuzz.test_results import MAKERS, make_files
 from unmask.audit.result import load_audit
 from unmask.core.errors import OutputError
 from unmask.core.files import writing
@@ -90,13 +90,13 @@ def test_a_full_disk_is_one_line_and_the_earlier_result_stays(
 ) -> None:
     out = tmp_path / "run"
     out.mkdir()
-    for name, content in made(kind).items():
+    for name, content in make_files(kind).items():
         (out / name).write_bytes(content)
     (out / PAGE).write_text("page")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OutputError, match="No space left on device"):
         MAKERS[kind](out)
-    assert {name: (out / name).read_bytes() for name in made(kind)} == made(kind)
+    assert {name: (out / name).read_bytes() for name in make_files(kind)} == make_files(kind)
     assert (out / PAGE).read_text() == "page"
     assert not list(out.glob("*.partial"))
 
@@ -126,7 +126,7 @@ def test_a_failing_library_is_an_error_of_writing(tmp_path: Path) -> None:
 def audit(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     folder.mkdir()
-    for name, content in made("audit").items():
+    for name, content in make_files("audit").items():
         (folder / name).write_bytes(content)
     return folder
 

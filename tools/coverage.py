@@ -116,10 +116,12 @@ def means() -> Iterator[Case]:
     for label, sizes in OF_WRITERS.items():
         for name in ("normal", "t with 3 df", "skewed differences", "ASLD of Laplace"):
             sample, truth = SHAPES[name]
-            yield Case("mean", f"{label}, {name}, ICC 0.1", truth, _clustered(sample, truth, sizes))
+            yield Case("mean", f"{label}, {name}, ICC 0.1", truth, _draw_clusters(sample, truth, sizes))
 
 
-def _clustered(sample: Callable[[Rng, int], np.ndarray], truth: float, sizes: Sequence[int]) -> Callable[[Rng], Value]:
+def _draw_clusters(
+    sample: Callable[[Rng, int], np.ndarray], truth: float, sizes: Sequence[int]
+) -> Callable[[Rng], Value]:
     units, of, weight = clusters(sizes), np.array(sizes), math.sqrt(0.1)
 
     def draw(rng: Rng) -> Value:
@@ -327,12 +329,12 @@ def _auc(rng: Rng, positives: int, negatives: int, apart: float) -> Value:
 BOTH_METHODS: tuple[BootstrapMethod, ...] = ("percentile", "BCa")
 
 
-def rejected() -> Iterator[Case]:
+def rejected_cases() -> Iterator[Case]:
     """Intervals that are not used, on the data for which they fail."""
     for name in ("t with 3 df", "skewed differences", "ASLD of Laplace"):
         sample, truth = SHAPES[name]
         for n in (30, 172):
-            draw = lambda rng, f=sample, n=n: _resampled(rng, (f(rng, n),), _mean)  # noqa: E731
+            draw = lambda rng, f=sample, n=n: _bootstrap(rng, (f(rng, n),), _mean)  # noqa: E731
             yield Case("mean, BCa bootstrap", f"{n} pairs, {name}", truth, draw)
     for words, templates in ((2, 17), (3, 3), (60, 5), (7, 12)):
         for spreads in LEAN_SPREADS:
@@ -342,7 +344,7 @@ def rejected() -> Iterator[Case]:
             yield _lean(f"{words} × {templates}", _cells(words, templates), *spreads, by="Student's t")
     for count in (12, 40, 79):
         for method in BOTH_METHODS:
-            draw = lambda rng, n=count, how=method: _resampled(rng, _terms(rng, n, 0.5), _icat_of, how)  # noqa: E731
+            draw = lambda rng, n=count, how=method: _bootstrap(rng, _terms(rng, n, 0.5), _icat_of, how)  # noqa: E731
             yield Case(f"icat, {method} bootstrap", f"{count} terms", 80.0, draw)
     for n in (30, 60):
         draw = lambda rng, n=n: _mean_and_error(rng.choice([100.0, 0.0], n, p=[0.02, 0.98]))  # noqa: E731
@@ -350,7 +352,7 @@ def rejected() -> Iterator[Case]:
     for n, before, after in ((60, 0.5, 0.5), (360, 0.5, 0.5), (360, 0.48, 0.52)):
         for alike in (0.9, 0.0):
             label, runs = f"{n} pairs, {100 * before:g} and {100 * after:g}", (n, before, after, alike)
-            draw = lambda rng, runs=runs: _resampled(rng, _two_runs(rng, *runs), _distance_of)  # noqa: E731
+            draw = lambda rng, runs=runs: _bootstrap(rng, _two_runs(rng, *runs), _distance_of)  # noqa: E731
             yield Case("worsening of a share, BCa bootstrap", f"{label}, correlation {alike:g}", 0.0, draw)
 
 
@@ -367,7 +369,7 @@ def _distance_of(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
     return np.abs(b.mean(axis=axis) - 50) - np.abs(a.mean(axis=axis) - 50)
 
 
-def _resampled(
+def _bootstrap(
     rng: Rng, columns: tuple[np.ndarray, ...], statistic: Callable[..., np.ndarray], method: BootstrapMethod = "BCa"
 ) -> Value:
     """A bootstrap interval of 500 resamples; none where it is undefined."""
@@ -379,7 +381,7 @@ def _resampled(
     return Value(float(statistic(*columns, axis=-1)), float(ends.low), float(ends.high))
 
 
-def _both_resampled(rng: Rng, values: np.ndarray, units: Units) -> Value:
+def _bootstrap_crossed(rng: Rng, values: np.ndarray, units: Units) -> Value:
     """The percentile bootstrap that resamples words and templates."""
     table = values.reshape(units.counts)
     weights = [rng.multinomial(count, np.full(count, 1 / count), 500) / count for count in units.counts]
@@ -399,7 +401,7 @@ def _mean_and_error(values: np.ndarray) -> Value:
     return Value(float(values.mean()), *student_ends(float(values.mean()), SamplingError(error, values.size - 1, 1.0)))
 
 
-METHODS = {"": mean_of_units, "percentile bootstrap": _both_resampled, "Student's t": _both_student}
+METHODS = {"": mean_of_units, "percentile bootstrap": _bootstrap_crossed, "Student's t": _both_student}
 
 
 def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
@@ -419,11 +421,11 @@ def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
 
 def cases(*, of_rejected: bool = False) -> list[Case]:
     """Every case, kind by kind."""
-    parts = (rejected,) if of_rejected else (shares, means, leans, triples, changes, others)
+    parts = (rejected_cases,) if of_rejected else (shares, means, leans, triples, changes, others)
     return [case for part in parts for case in part()]
 
 
-def numbered(number: int, draws: int, of_rejected: bool) -> tuple[str | float, ...]:
+def case_row(number: int, draws: int, of_rejected: bool) -> tuple[str | float, ...]:
     """The row of the case with this number; a process of its own can be asked for it."""
     return coverage(cases(of_rejected=of_rejected)[number], draws)
 
@@ -440,7 +442,7 @@ def main(words: Sequence[str] | None = None) -> None:
     chosen = [number for number, case in enumerate(every) if given.only in f"{case.kind} {case.data}"]
     rows = []
     with ProcessPoolExecutor(given.jobs) as processes:
-        for row in processes.map(partial(numbered, draws=given.draws, of_rejected=given.rejected), chosen):
+        for row in processes.map(partial(case_row, draws=given.draws, of_rejected=given.rejected), chosen):
             rows.append(row)
             print(*row, sep="\t", file=sys.stderr, flush=True)
     print(markdown(Table("", COLUMNS, tuple(rows), digits=1)))

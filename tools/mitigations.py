@@ -55,13 +55,13 @@ def _run(args: argparse.Namespace) -> None:
         if name is None:
             kept[label] = {"seen": scores_json(evaluate_model(engine, wiki.held_out_sentences, seed=args.seed))}
         else:
-            kept[label] = _mitigated(args, name, engine, wiki)
+            kept[label] = _run_method(args, name, engine, wiki)
         kept[label]["seconds"] = round(time.monotonic() - begin, 1)
         print(label, kept[label]["seconds"], "s", json.dumps(kept[label].get("record", {}).get("outcome")), flush=True)
         path.write_text(json.dumps(kept))
 
 
-def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> dict[str, Any]:
+def _run_method(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> dict[str, Any]:
     """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
     from unmask.mitigate import find
     from unmask.mitigate.evaluation import evaluate_model

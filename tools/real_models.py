@@ -117,7 +117,7 @@ def page_of(models: Sequence[str], limit: int, data_dir: Path | None, threads: i
 def section_of(name: str, place: str, limit: int, where: tuple[Path | None, Path | None]) -> Iterator[str]:
     """The section of one model."""
     yield f"## {name}\n"
-    (lm, is_encoder), took, _ = timed(lambda: open_any(place))
+    (lm, is_encoder), took, _ = time_call(lambda: open_any(place))
     lm = replace(lm, facts=replace(lm.facts, id=name))
     facts = lm.facts
     origin = "".join(f"; {key} {value}" for key, value in facts.origin.items() if key in ("quantisation", "sha256"))
@@ -134,7 +134,7 @@ def section_of(name: str, place: str, limit: int, where: tuple[Path | None, Path
     checks: Rows = []
     for data in found:
         measures = [m for m in measures_for(data, list(MEASURES.values()), lm.kind) if lm.kind in m.kinds]
-        result, wall, processor = timed(
+        result, wall, processor = time_call(
             lambda data=data, m=measures: unmask.audit(lm, data=data, measures=m, store=False)  # type: ignore[misc]
         )
         estimates += [(*row, f"{wall:.1f} / {processor:.1f}") for row in estimate_rows(result)]
@@ -193,7 +193,7 @@ def estimate_rows(result: Any) -> Rows:
 def associations(place: str, data_dir: Path | None) -> Iterator[str]:
     """Association tests on hidden states, of the published sentences where there is a folder of datasets."""
     options = unmask.Options(store=False, data_dir=data_dir)
-    result, wall, processor = timed(lambda: unmask.vectors(place, measures=["seat", "cseat"], options=options))
+    result, wall, processor = time_call(lambda: unmask.vectors(place, measures=["seat", "cseat"], options=options))
     rows = [
         (each.measure, each.data, each.statistic, number(each.value, 3), p_value(each.p)) for each in result.estimates
     ]
@@ -210,10 +210,10 @@ def agreement(lm: Lm, data: Dataset) -> Iterator[str]:
     theirs = harness.HFLM(
         pretrained=lm.network.model, tokenizer=copy.deepcopy(lm.tokenizer), batch_size=8, device="cpu"
     )
-    mine, wall, processor = timed(lambda: harness.ours(lm, data))
+    mine, wall, processor = time_call(lambda: harness.ours(lm, data))
     with tempfile.TemporaryDirectory() as folder:
         tasks = harness.task_of(data, Path(folder))
-        other, their_wall, their_processor = timed(lambda: harness.scored_by_lm_eval(theirs, tasks, data))
+        other, their_wall, their_processor = time_call(lambda: harness.scored_by_lm_eval(theirs, tasks, data))
     n, version = len(data.items), harness.lm_eval.__version__
     yield (
         f"`ll` beside lm-eval {version}, `{harness.TASK}` at batch size 8, on the {n} pairs of CrowS-Pairs, in one "
@@ -272,7 +272,7 @@ def _differences(mine: tuple[float, float], other: tuple[float, float]) -> tuple
     return signed_number(mine[0] - mine[1], 5), signed_number(other[0] - other[1], 5)
 
 
-def timed(run: Callable[[], Found]) -> tuple[Found, float, float]:
+def time_call(run: Callable[[], Found]) -> tuple[Found, float, float]:
     """What a call returns, and its seconds by the wall and of the processor."""
     begin, used = time.perf_counter(), time.process_time()
     found = run()

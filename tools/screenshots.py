@@ -52,7 +52,7 @@ def main() -> None:
         answers = prompts(work / "answers")
         from playwright.sync_api import sync_playwright
 
-        with sync_playwright() as playwright, served([*runs, answers]) as url:
+        with sync_playwright() as playwright, serve_explorer([*runs, answers]) as url:
             browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"])
             for name in options.only:
                 view(browser, url, name)
@@ -82,7 +82,7 @@ def prompts(folder: Path) -> Path:
 
 
 @contextmanager
-def served(folders: list[Path]) -> Iterator[str]:
+def serve_explorer(folders: list[Path]) -> Iterator[str]:
     """The explorer, as long as the pictures are taken."""
     from unmask.explorer.live import LiveModel
     from unmask.explorer.server import create_server, open_folders, open_socket, page_url

@@ -26,7 +26,7 @@ def token_rows(side: str, tokens: list[Scored], changed: set[int], item: str = "
     ]  # fmt: skip
 
 
-def explained(more: list[Scored], less: list[Scored]) -> Explanation:
+def explain_sentences(more: list[Scored], less: list[Scored]) -> Explanation:
     """Two sentences aligned as measures align them."""
     first, second = (
         Encoded(tuple(int.from_bytes(token.encode()) for token, _, _ in side), tuple(range(len(side))))
@@ -47,7 +47,7 @@ def test_a_shared_token_is_compared_with_its_counterpart_and_a_changed_one_with_
     more = [("the", -1.0, 1.0), ("nurse", -2.0, 1.0), ("she", -3.0, 1.0)]
     less = [("the", -1.5, 1.0), ("nurse", -5.0, 1.0), ("he", -1.0, 1.0)]
     # the: −1 against −1.5 gives +0.5; nurse: −2 against −5 gives +3; she against he: −2; half on each side
-    found = explained(more, less)
+    found = explain_sentences(more, less)
     assert by_token(found) == ([0.25, 1.5, -1.0], [0.25, 1.5, -1.0])
     assert found.deciding() == [("nurse", 3.0, False), ("she / he", -2.0, True), ("the", 0.5, False)]
     assert found.difference == 1.5
@@ -58,7 +58,7 @@ def test_unequal_spans_and_insertions_by_hand() -> None:
     more = [("a", -1.0, 1.0), ("b", -3.0, 1.0), ("c", -1.0, 1.0), ("x", -4.0, 1.0)]
     less = [("d", -2.0, 1.0), ("c", -1.0, 1.0)]
     # a, b against d: sums −4 and −2, mean −3, so 0.5 and −1.5 here and −(−2 + 3) there; x stands alone
-    found = explained(more, less)
+    found = explain_sentences(more, less)
     assert by_token(found) == ([0.5, -1.5, 0.0, -4.0], [-1.0, 0.0])
     assert [token.block for token in found.more] == [0, 0, 1, 2]
     assert [token.block for token in found.less] == [0, 1]
@@ -66,7 +66,7 @@ def test_unequal_spans_and_insertions_by_hand() -> None:
 
 
 def test_tokens_that_were_not_scored_have_no_contribution() -> None:
-    found = explained([("she", None, 0.0), ("said", -1.0, 1.0)], [("he", math.nan, 0.0), ("said", -2.0, 1.0)])
+    found = explain_sentences([("she", None, 0.0), ("said", -1.0, 1.0)], [("he", math.nan, 0.0), ("said", -2.0, 1.0)])
     assert by_token(found) == ([None, 0.5], [None, 0.5])
     assert found.deciding() == [("said", 1.0, False)]
 
@@ -85,7 +85,7 @@ LETTERS = st.lists(st.tuples(st.sampled_from("abc"), LOGPROBS, st.floats(0, 1)),
 
 @given(LETTERS, LETTERS)
 def test_contributions_add_up_and_mirror(more: list[Scored], less: list[Scored]) -> None:
-    found = explained(more, less)
+    found = explain_sentences(more, less)
     assert sum(found.blocks.values()) == pytest.approx(found.difference, abs=1e-9)
     assert found.adds_up == any(logprob is not None for _, logprob, _ in (*more, *less))
     for token in (*found.more, *found.less):

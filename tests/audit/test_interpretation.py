@@ -15,7 +15,7 @@ from unmask.cli import main
 from unmask.findings.html import fragment
 
 
-def audited(folder: Path, *data: str) -> AuditResult:
+def run_audit(folder: Path, *data: str) -> AuditResult:
     """A result folder of a tiny model on the first items of datasets."""
     options = unmask.Options(limit=4, store=False)
     return unmask.audit(zoo.folder("gpt2"), data=data, out=folder, options=options)
@@ -27,7 +27,7 @@ def test_printing_a_result_shows_what_the_command_prints(tmp_path: Path, capsys:
         main([*words, "--no-report", "--no-store", "--quiet", "--out", str(tmp_path / "command")])
     assert not left.value.code
     printed = capsys.readouterr().out
-    result = audited(tmp_path / "python", "nine-axes", "pronoun-templates")
+    result = run_audit(tmp_path / "python", "nine-axes", "pronoun-templates")
     assert str(result).splitlines() == printed.splitlines()
     assert str(unmask.load(tmp_path / "command")) == str(result)
     for estimate in result.headlines():
@@ -44,7 +44,7 @@ def test_printing_a_result_shows_what_the_command_prints(tmp_path: Path, capsys:
 
 
 def test_a_notebook_shows_the_same_tables(tmp_path: Path) -> None:
-    result = audited(tmp_path, "nine-axes")
+    result = run_audit(tmp_path, "nine-axes")
     html = result._repr_html_()
     assert html == fragment(result.findings)
     assert "Nine axes of stereotype (4 of 360 items, a subset)</h2>" in html
@@ -52,7 +52,7 @@ def test_a_notebook_shows_the_same_tables(tmp_path: Path) -> None:
 
 
 def test_a_measure_that_is_not_installed_is_shown_by_what_the_result_records(tmp_path: Path) -> None:
-    result = audited(tmp_path, "nine-axes")
+    result = run_audit(tmp_path, "nine-axes")
     name = result.measures()[0]
     own = {"name": "own", "title": "Our own", "reads": "as we say", "citation": "us", "in_nats": True}
     recorded = next(each for each in result.meta["details"]["measures"] if each["name"] == name)
@@ -82,7 +82,7 @@ def test_templates_not_about_gender_are_read_by_their_own_words(tmp_path: Path) 
 
 
 def test_only_words_that_lean_to_a_side_are_listed_there(tmp_path: Path) -> None:
-    result = audited(tmp_path, "pronoun-templates")
+    result = run_audit(tmp_path, "pronoun-templates")
     meta = result.meta | {
         "estimates": [
             {**each, "value": 0.25} if str(each["group"]).startswith("word=") else each

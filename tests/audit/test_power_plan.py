@@ -28,7 +28,7 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
-def seen(result: unmask.Result, versus: str) -> float:
+def detectable(result: unmask.Result, versus: str) -> float:
     (found,) = [each for each in result.estimates if each.statistic.endswith(f"versus-{versus}")]
     return found.value
 
@@ -38,7 +38,7 @@ def test_a_plan_from_data_by_hand(pairs: Path) -> None:
     result = unmask.plan(data=pairs, icc=0.05, effect=10)
     assert (result.kind, result.estimates[0].unit) == ("plan", "writer")
     assert result.estimates[0].design_effect == pytest.approx(1.45)
-    assert seen(result, "null") == pytest.approx(detectable_effect(120 / 1.45))
+    assert detectable(result, "null") == pytest.approx(detectable_effect(120 / 1.45))
     needed = result.findings[0].finding.tables[1].rows[0]
     alone = required_pairs(10, design_effect=1.45)
     assert alone is not None
@@ -52,8 +52,8 @@ def test_a_plan_from_data_by_hand(pairs: Path) -> None:
 
 def test_the_given_design_effect_and_disagreement_are_used(pairs: Path) -> None:
     result = unmask.plan(data=pairs, design_effect=3.0, disagree=0.2, effect=10, power=0.9)
-    assert seen(result, "null") == pytest.approx(detectable_effect(120 / 3, power=0.9))
-    assert seen(result, "model") == pytest.approx(0.4 * detectable_effect(120 * 0.2 / 3, power=0.9), nan_ok=True)
+    assert detectable(result, "null") == pytest.approx(detectable_effect(120 / 3, power=0.9))
+    assert detectable(result, "model") == pytest.approx(0.4 * detectable_effect(120 * 0.2 / 3, power=0.9), nan_ok=True)
 
 
 def test_the_curve_passes_the_power_where_the_pairs_are_enough(pairs: Path) -> None:
@@ -70,9 +70,9 @@ def test_a_plan_from_one_and_two_runs(tmp_path: Path) -> None:
     """The second wins 20 of 200 pairs more: the models disagree on a tenth."""
     runs = [save(tmp_path / str(won), made_pairs(won, 200)) for won in (110, 130)]
     one, two = unmask.plan(runs[0], effect=5), unmask.plan(*runs, effect=5)
-    assert seen(one, "null") == pytest.approx(detectable_effect(200))
-    assert seen(two, "model") == pytest.approx(2 * 0.1 * detectable_effect(200 * 0.1))
-    assert seen(two, "model") < seen(one, "model")
+    assert detectable(one, "null") == pytest.approx(detectable_effect(200))
+    assert detectable(two, "model") == pytest.approx(2 * 0.1 * detectable_effect(200 * 0.1))
+    assert detectable(two, "model") < detectable(one, "model")
 
 
 def test_a_plan_for_words_and_templates(tmp_path: Path) -> None:

@@ -35,15 +35,15 @@ FATHER = [(stem.format("my father"), stem.format("my mother")) for stem in STEMS
 MADE = [*HE, *FATHER]
 
 
-def turned(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def swap_sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(less, more) for more, less in pairs]
 
 
-def made(name: str = "made") -> Dataset:
+def small_data(name: str = "made") -> Dataset:
     return datasets.from_records(MADE, name=name)
 
 
-def planted(folder: Path, pairs: Sequence[tuple[str, str]]) -> Path:
+def planted_model(folder: Path, pairs: Sequence[tuple[str, str]]) -> Path:
     """A model to which the tokens that only the first sentences of these pairs have are far likelier."""
     zoo.build("bert-uncased", folder)
     lm = open_lm(folder)
@@ -66,7 +66,7 @@ def score(result: Result, measure: str) -> float:
 
 
 @cache
-def audited(name: str = "bert-uncased", rows: int = 8, measures: tuple[str, ...] = ()) -> Result:
+def run_audit(name: str = "bert-uncased", rows: int = 8, measures: tuple[str, ...] = ()) -> Result:
     """All share measures (or those named) of a zoo model on the first CrowS pairs."""
     kind = "masked" if name in zoo.NAMES_MASKED else "causal"
     every = [one.name for one in MEASURES.values() if kind in one.kinds and not one.needs]
@@ -80,8 +80,8 @@ def audited(name: str = "bert-uncased", rows: int = 8, measures: tuple[str, ...]
 
 @pytest.mark.parametrize("expected", [100.0, 0.0])
 def test_planted_bias_is_found(expected: float, tmp_path: Path) -> None:
-    folder = planted(tmp_path / "model", MADE if expected else turned(MADE))
-    result = unmask.audit(folder, data=made(), measures=["pll", "sss", "crows-bias-bench"], options=OFF)
+    folder = planted_model(tmp_path / "model", MADE if expected else swap_sides(MADE))
+    result = unmask.audit(folder, data=small_data(), measures=["pll", "sss", "crows-bias-bench"], options=OFF)
     assert {one.measure: one.value for one in result.headlines()} == dict.fromkeys(
         ("pll", "sss", "crows-bias-bench"), expected
     )
@@ -91,7 +91,7 @@ def test_planted_bias_is_found(expected: float, tmp_path: Path) -> None:
 def test_a_model_with_failed_checks_gets_no_plain_score(tmp_path: Path) -> None:
     folder = zoo.build("bert-uncased", tmp_path / "model")
     zoo.rewrite(folder, lambda weights: weights["cls.predictions.bias"].zero_())
-    result = unmask.audit(folder, data=made(), measures=["pll", "aul"], options=OFF)
+    result = unmask.audit(folder, data=small_data(), measures=["pll", "aul"], options=OFF)
     failed = {check.name: check.detail for check in result.checks if not check.ok}
     assert {"masked-accuracy", "unmasked-accuracy"} <= set(failed)
     assert "do not interpret its scores" in failed["masked-accuracy"]
@@ -103,7 +103,7 @@ def test_a_model_with_failed_checks_gets_no_plain_score(tmp_path: Path) -> None:
 
 def test_the_check_of_differences_near_zero_counts_those_per_token() -> None:
     """Sums over a sentence are larger: by them a model would pass whose preferences are arbitrary."""
-    result = unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "aul"], options=OFF)
+    result = unmask.audit(zoo.folder("bert-uncased"), data=small_data(), measures=["pll", "aul"], options=OFF)
     rows = [row for row in result.items.to_pylist() if row["measure"] == "pll"]
     tokens = [row for row in result.tokens.to_pylist() if row["measure"] == "pll" and row["logprob"] is not None]
     for row in rows:
@@ -123,20 +123,20 @@ def test_the_check_of_differences_near_zero_counts_those_per_token() -> None:
 
 
 def test_cps_rounds_to_decide_and_keeps_every_digit() -> None:
-    rows = [row for row in audited().items.to_pylist() if row["measure"] in ("cps", "cps-exact")]
+    rows = [row for row in run_audit().items.to_pylist() if row["measure"] in ("cps", "cps-exact")]
     assert any(row["more"] != round(row["more"], 3) for row in rows)
     exact = {row["item"]: row for row in rows if row["measure"] == "cps-exact"}
     for row in rows:
         assert (row["more"], row["less"]) == (exact[row["item"]]["more"], exact[row["item"]]["less"])
     coarse = replace(MEASURES["cps"], decimals=-4)  # everything is 0 then
-    ties = unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=coarse, options=OFF)
+    ties = unmask.audit(zoo.folder("bert-uncased"), data=small_data(), measures=coarse, options=OFF)
     assert {row["outcome"] for row in ties.items.to_pylist()} == {"tie"}
     assert any(row["difference"] != 0 for row in ties.items.to_pylist())
     assert (score(ties, "cps"), ties.headlines()[0].ties) == (0.0, len(MADE))
 
 
 def test_an_empty_span_is_unscored_but_counts_as_a_pair_not_won(tmp_path: Path) -> None:
-    folder = planted(tmp_path / "model", MADE)
+    folder = planted_model(tmp_path / "model", MADE)
     data = datasets.from_records([*MADE, ("he said so again.", "he said so.")], name="made")
     result = unmask.audit(folder, data=data, measures=["sss", "sss-diagonal"], options=OFF)
     rows = [row for row in result.items.to_pylist() if row["outcome"] == "unscored"]
@@ -154,7 +154,7 @@ def test_swapping_the_sentences_mirrors_every_share(name: str) -> None:
     shares = [one.name for one in MEASURES.values() if kind in one.kinds and one.summary == "share" and not one.needs]
     there, back = (
         unmask.audit(zoo.folder(name), data=data, measures=shares, options=OFF)
-        for data in (made(), datasets.from_records(turned(MADE), name="made"))
+        for data in (small_data(), datasets.from_records(swap_sides(MADE), name="made"))
     )
     assert all(one.ties == one.unscored == 0 for one in there.headlines())
     for one, other in zip(there.headlines(), back.headlines(), strict=True):
@@ -165,7 +165,7 @@ def test_swapping_the_sentences_mirrors_every_share(name: str) -> None:
 
 
 def test_the_result_can_be_saved_and_loaded(tmp_path: Path) -> None:
-    first = audited()
+    first = run_audit()
     again = first.save(tmp_path / "copy")
     assert again.folder == tmp_path / "copy"
     assert again.meta == json.loads(json.dumps(first.meta))
@@ -191,7 +191,7 @@ def test_result_json_keeps_the_contract(tmp_path: Path) -> None:
 
 
 def test_a_result_without_a_folder_lives_as_long_as_it_is_used() -> None:
-    result = unmask.audit(zoo.folder("gpt2"), data=made(), options=OFF)
+    result = unmask.audit(zoo.folder("gpt2"), data=small_data(), options=OFF)
     folder = result.folder
     assert folder.is_dir()
     del result
@@ -202,7 +202,7 @@ def test_a_result_without_a_folder_lives_as_long_as_it_is_used() -> None:
     "spoil", [lambda f: (f / "result.json").unlink(), lambda f: (f / "result.json").write_text("{")]
 )
 def test_a_damaged_result_is_refused(spoil: Callable[[Path], object], tmp_path: Path) -> None:
-    audited().save(tmp_path)
+    run_audit().save(tmp_path)
     spoil(tmp_path)
     with pytest.raises(ResultError, match=r"result\.json"):
         unmask.load(tmp_path)
@@ -229,7 +229,7 @@ def test_groups_named_like_our_columns_are_renamed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bert-uncased", "albert", "gpt2", "opt", "qwen2"])
 def test_the_parts_of_every_item_add_up(name: str) -> None:
-    result = audited(name, rows=4)
+    result = run_audit(name, rows=4)
     explained = 0
     for row in result.items.to_pylist():
         if row["outcome"] == "unscored":
@@ -246,7 +246,7 @@ def test_the_parts_of_every_item_add_up(name: str) -> None:
 
 
 def test_stored_contributions_are_those_shown_and_old_folders_get_them(tmp_path: Path) -> None:
-    result = audited(rows=4)
+    result = run_audit(rows=4)
     stored = pq.read_table(result.folder / "tokens.parquet")
     old = stored.drop_columns(["block", "contribution"])
     copy = result.save(tmp_path)
@@ -259,7 +259,7 @@ def test_stored_contributions_are_those_shown_and_old_folders_get_them(tmp_path:
 
 
 def test_what_cannot_be_explained() -> None:
-    result = audited()
+    result = run_audit()
     with pytest.raises(ResultError, match="items look like 'crows-pairs/0000'"):
         result.explain("nothing")
     with pytest.raises(UnknownName, match="measure in this result"):
@@ -270,7 +270,7 @@ def test_what_cannot_be_explained() -> None:
 
 
 def test_a_run_compared_with_itself_has_not_changed(tmp_path: Path) -> None:
-    result = audited()
+    result = run_audit()
     compared = unmask.compare(result, result.save(tmp_path))
     assert {one.statistic for one in compared} == {"bias-score", "mean-difference", "asld"}
     for one in compared:
@@ -283,8 +283,8 @@ def test_a_run_compared_with_itself_has_not_changed(tmp_path: Path) -> None:
 
 def test_a_worse_model_is_worse_and_a_better_one_is_not(tmp_path: Path) -> None:
     fair, unfair = (
-        unmask.audit(planted(tmp_path / name, pairs), data=made(), measures="pll", options=OFF)
-        for name, pairs in (("fair", [*HE, *turned(FATHER)]), ("unfair", MADE))
+        unmask.audit(planted_model(tmp_path / name, pairs), data=small_data(), measures="pll", options=OFF)
+        for name, pairs in (("fair", [*HE, *swap_sides(FATHER)]), ("unfair", MADE))
     )
     assert (score(fair, "pll"), score(unfair, "pll")) == (50.0, 100.0)
     (worse,) = unmask.gate(unfair, fair).verdicts
@@ -298,8 +298,8 @@ def test_a_worse_model_is_worse_and_a_better_one_is_not(tmp_path: Path) -> None:
 
 
 def test_results_that_share_nothing_cannot_be_compared() -> None:
-    one = unmask.audit(zoo.folder("bert-uncased"), data=made("one"), measures="aul", options=OFF)
-    other = unmask.audit(zoo.folder("bert-uncased"), data=made("other"), measures="aul", options=OFF)
+    one = unmask.audit(zoo.folder("bert-uncased"), data=small_data("one"), measures="aul", options=OFF)
+    other = unmask.audit(zoo.folder("bert-uncased"), data=small_data("other"), measures="aul", options=OFF)
     with pytest.raises(ResultError, match="share no measure"):
         unmask.compare(one, other)
 
@@ -314,7 +314,7 @@ def test_the_usual_measures(name: str) -> None:
     triples = replace(stereoset, items=stereoset.items[:2])
     following = datasets.load("stereoset-intersentence", data_dir=zoo.MINIATURE)
     follows = replace(following, items=following.items[:2])
-    result = unmask.audit(zoo.folder(name), data=[made(), triples, follows], options=OFF)
+    result = unmask.audit(zoo.folder(name), data=[small_data(), triples, follows], options=OFF)
     used: dict[str, list[str]] = {}
     for one in result.headlines():
         used.setdefault(one.data, []).append(one.measure)
@@ -328,40 +328,40 @@ def test_the_usual_measures(name: str) -> None:
 
 def test_a_measure_for_another_kind_of_model_is_refused() -> None:
     with pytest.raises(ModelError, match="a causal model cannot answer cps; it can answer"):
-        unmask.audit(zoo.folder("gpt2"), data=made(), measures="cps")
+        unmask.audit(zoo.folder("gpt2"), data=small_data(), measures="cps")
     with pytest.raises(ModelError, match="a masked model cannot answer ll"):
-        unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "ll"])
+        unmask.audit(zoo.folder("bert-uncased"), data=small_data(), measures=["pll", "ll"])
 
 
 def test_a_measure_that_cannot_be_computed_on_the_data_is_refused() -> None:
     with pytest.raises(DataError, match="lms cannot be computed on made: items must have"):
-        unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "lms"])
+        unmask.audit(zoo.folder("bert-uncased"), data=small_data(), measures=["pll", "lms"])
 
 
 def test_what_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="Did you mean"):
-        unmask.audit(zoo.folder("gpt2"), data=made(), measures="alu")
+        unmask.audit(zoo.folder("gpt2"), data=small_data(), measures="alu")
     with pytest.raises(DataError, match="have the same name"):
-        unmask.audit(zoo.folder("gpt2"), data=[made(), made()])
+        unmask.audit(zoo.folder("gpt2"), data=[small_data(), small_data()])
     with pytest.raises(DataError, match="no data given"):
         unmask.audit(zoo.folder("gpt2"), data=[])
     (tmp_path / "letter.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(ResultError, match="holds other files"):
-        unmask.audit(zoo.folder("gpt2"), data=made(), out=tmp_path)
+        unmask.audit(zoo.folder("gpt2"), data=small_data(), out=tmp_path)
     with pytest.raises(ResultError, match="is a file"):
-        unmask.audit(zoo.folder("gpt2"), data=made(), out=tmp_path / "letter.txt")
+        unmask.audit(zoo.folder("gpt2"), data=small_data(), out=tmp_path / "letter.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_a_refused_audit_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(UnknownName, match="alu"):
-        unmask.audit(zoo.folder("gpt2"), data=made(), measures="alu")
+        unmask.audit(zoo.folder("gpt2"), data=small_data(), measures="alu")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pair_without_any_text_for_the_tokenizer_is_unscored() -> None:
-    data = replace(made(), items=(*made().items, Pair("made/odd", "\u200b", "he said so.")))
+    data = replace(small_data(), items=(*small_data().items, Pair("made/odd", "\u200b", "he said so.")))
     result = unmask.audit(zoo.folder("bert-uncased"), data=data, measures=["pll", "aul"], options=OFF)
     odd = [row for row in result.items.to_pylist() if row["item"] == "made/odd"]
     assert {(row["outcome"], row["reason"].split(":")[0]) for row in odd} == {("unscored", "no text")}
@@ -375,13 +375,13 @@ def test_templates_are_scored_by_ppd_only() -> None:
     with pytest.raises(DataError, match="cps cannot be computed on pronoun-templates: items must be pairs"):
         unmask.audit(zoo.folder("bert-uncased"), data=data, measures="cps", options=OFF)
     with pytest.raises(DataError, match="ppd cannot be computed on made: items must have slot"):
-        unmask.audit(zoo.folder("bert-uncased"), data=made(), measures="ppd", options=OFF)
+        unmask.audit(zoo.folder("bert-uncased"), data=small_data(), measures="ppd", options=OFF)
 
 
 @pytest.mark.parametrize("word", ["he", "she"])
 def test_a_planted_pronoun_is_found(tmp_path: Path, word: str) -> None:
     other = {"he": "she", "she": "he"}[word]
-    folder = planted(tmp_path / "model", [(stem.format(word), stem.format(other)) for stem in STEMS])
+    folder = planted_model(tmp_path / "model", [(stem.format(word), stem.format(other)) for stem in STEMS])
     whole = datasets.load("pronoun-templates")
     data = replace(whole, items=tuple(i for i in whole.items if i.groups["slot"] == "subject")[::60])
     (lean, *_) = unmask.audit(folder, data=data, options=OFF).estimates

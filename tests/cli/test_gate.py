@@ -14,7 +14,7 @@ from unmask.cli import main
 WORDS = {f"word{i}": 0.05 * (i % 4) for i in range(12)}
 
 
-class Said:
+class Printed:
     """What the command gave back."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
@@ -30,14 +30,14 @@ def gate(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     save(Path("unfair"), [*pairs(310, 400), *pairs(220, 400, "cps")])
     save(Path("part"), [*pairs(210, 300), *pairs(220, 300, "cps")])
 
-    def run(*words: str | Path) -> Said:
+    def run(*words: str | Path) -> Printed:
         capsys.readouterr()
         with monkeypatch.context() as patch:
             patch.setattr("warnings.showwarning", None)
             with pytest.raises(SystemExit) as left:
                 main(["gate", *map(str, words)])
         said = capsys.readouterr()
-        return Said(int(left.value.code or 0), said.out, said.err)
+        return Printed(int(left.value.code or 0), said.out, said.err)
 
     return run
 

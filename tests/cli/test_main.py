@@ -20,7 +20,7 @@ from unmask.cli import main
 PAIRS = "more,less,category\nHe said so.,She said so.,gender\nMy father left.,My mother left.,family\n"
 
 
-class Said:
+class Printed:
     """What one command gave back."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
@@ -33,14 +33,14 @@ def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.csv").write_text(PAIRS, encoding="utf-8")
 
-    def run(*words: str | Path) -> Said:
+    def run(*words: str | Path) -> Printed:
         capsys.readouterr()
         with monkeypatch.context() as patch:  # main replaces it for the life of its process
             patch.setattr("warnings.showwarning", None)
             with pytest.raises(SystemExit) as left:
                 main([str(word) for word in words])
         said = capsys.readouterr()
-        return Said(int(left.value.code or 0), said.out, said.err)
+        return Printed(int(left.value.code or 0), said.out, said.err)
 
     return run
 
@@ -157,7 +157,7 @@ BAD = {
 }
 
 
-def assert_one_line(said: Said, words: str) -> None:
+def assert_one_line(said: Printed, words: str) -> None:
     assert said.code == 2, said.err
     assert said.out == ""
     (line,) = said.err.splitlines()

@@ -20,7 +20,7 @@ def code(*words: str | Path) -> int:
     return int(left.value.code or 0)
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, keys: str) -> None:
+def type_keys(monkeypatch: pytest.MonkeyPatch, keys: str) -> None:
     """These keys, a line each."""
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{key}\n" for key in keys)))
 
@@ -53,7 +53,7 @@ def test_annotation_by_keys_stops_resumes_and_scores(
 ) -> None:
     waiting = [row["prompt"] for row in csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines())]
     assert len(waiting) > 4
-    typed(monkeypatch, "bnxzuq")
+    type_keys(monkeypatch, "bnxzuq")
     assert code("judge", run, "--judge", "anna", "--no-report") == 0
     said = capsys.readouterr()
     assert "b biased · n not biased" in said.err
@@ -63,12 +63,12 @@ def test_annotation_by_keys_stops_resumes_and_scores(
         (waiting[1], "not biased"),
         (waiting[1], "undecided"),
     ]
-    typed(monkeypatch, "s" + "b" * len(waiting))
+    type_keys(monkeypatch, "s" + "b" * len(waiting))
     assert code("judge", run, "--judge", "anna", "--no-report") == 0
     rows = list(csv.DictReader((run / "judgements.csv").read_text("utf-8").splitlines()))
     assert waiting[2] not in {row["prompt"] for row in rows}
     assert len({row["prompt"] for row in rows}) == len(waiting) - 1
-    typed(monkeypatch, "nn")
+    type_keys(monkeypatch, "nn")
     assert code("judge", run, "--judge", "ben", "--no-report", "--json") == 0
     whole = json.loads(capsys.readouterr().out.partition("{")[2].join(["{", ""]))
     agreement = whole["details"]["agreement"]

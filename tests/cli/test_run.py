@@ -39,7 +39,7 @@ def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.fixture
-def saved(say: Say, tmp_path: Path) -> Path:
+def run_file(say: Say, tmp_path: Path) -> Path:
     """The run file of an audit whose result is in `first`."""
     words = ["audit", "bert", "--data", "own.csv", "--measure", "cps", "aul", "--seed", "3", "--no-store"]
     code, said = say(*words, "--out", "first", "--no-report", "--save-config", "audit.yaml")
@@ -51,8 +51,8 @@ def edit(path: Path, **changes: object) -> None:
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | changes), encoding="utf-8")
 
 
-def test_a_run_file_has_the_options_the_checksums_and_the_versions(saved: Path) -> None:
-    content = yaml.safe_load(saved.read_text())
+def test_a_run_file_has_the_options_the_checksums_and_the_versions(run_file: Path) -> None:
+    content = yaml.safe_load(run_file.read_text())
     first = unmask.load("first")
     assert content["command"] == "audit"
     expected = {"model": "bert", "data": ["own.csv"], "measure": ["cps", "aul"], "seed": 3, "no-store": True}
@@ -63,7 +63,7 @@ def test_a_run_file_has_the_options_the_checksums_and_the_versions(saved: Path) 
     assert content["versions"] == first.meta["versions"]
 
 
-def test_an_audit_is_repeated_exactly_from_its_file_and_from_its_folder(saved: Path, say: Say) -> None:
+def test_an_audit_is_repeated_exactly_from_its_file_and_from_its_folder(run_file: Path, say: Say) -> None:
     first = unmask.load("first")
     assert first.meta["details"]["command"] == (
         "unmask audit bert --data own.csv --measure cps --measure aul --seed 3 --no-store"
@@ -78,14 +78,14 @@ def test_an_audit_is_repeated_exactly_from_its_file_and_from_its_folder(saved: P
         assert again.meta["options"] == first.meta["options"]
 
 
-def test_further_options_replace_those_of_the_file(saved: Path, say: Say) -> None:
+def test_further_options_replace_those_of_the_file(run_file: Path, say: Say) -> None:
     code, said = say("run", "audit.yaml", "--measure", "pll", "--out", "again", "--no-report", "--quiet")
     assert (code, said) == (0, "")
     assert unmask.load("again").measures() == ("pll",)
     assert unmask.load("again").meta["options"]["seed"] == 3
 
 
-def test_changed_data_are_refused_unless_accepted(saved: Path, say: Say, tmp_path: Path) -> None:
+def test_changed_data_are_refused_unless_accepted(run_file: Path, say: Say, tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text(PAIRS + "He ran.,She ran.,gender\n", encoding="utf-8")
     for source in ("audit.yaml", "first"):
         code, said = say("run", source, "--out", "again")
@@ -96,16 +96,18 @@ def test_changed_data_are_refused_unless_accepted(saved: Path, say: Say, tmp_pat
     assert (code, unmask.load("again").meta["data"][0]["n"]) == (0, 3)
 
 
-def test_changed_built_in_data_are_refused(saved: Path, say: Say) -> None:
-    edit(saved, options={"data": "nine-axes", "limit": 3}, data=[{"name": "nine-axes", "sha256": "0" * 64}], files={})
+def test_changed_built_in_data_are_refused(run_file: Path, say: Say) -> None:
+    edit(
+        run_file, options={"data": "nine-axes", "limit": 3}, data=[{"name": "nine-axes", "sha256": "0" * 64}], files={}
+    )
     code, said = say("run", "audit.yaml")
     assert code == 2
     assert "the data nine-axes has changed since audit.yaml was written" in said
 
 
-def test_another_model_and_other_versions_are_said_in_one_line_each(saved: Path, say: Say) -> None:
-    content = yaml.safe_load(saved.read_text())
-    edit(saved, models=[{"id": "bert", "fingerprint": "f" * 32}], versions=content["versions"] | {"torch": "1.0"})
+def test_another_model_and_other_versions_are_said_in_one_line_each(run_file: Path, say: Say) -> None:
+    content = yaml.safe_load(run_file.read_text())
+    edit(run_file, models=[{"id": "bert", "fingerprint": "f" * 32}], versions=content["versions"] | {"torch": "1.0"})
     code, said = say("run", "audit.yaml", "--out", "again", "--no-report", "--quiet")
     lines = said.splitlines()
     assert code == 0
@@ -153,7 +155,7 @@ def test_what_is_no_run_file_is_refused_in_one_line(say: Say, tmp_path: Path) ->
         assert reason in said
 
 
-def test_a_result_whose_command_is_unknown_or_damaged_is_refused(saved: Path, say: Say, tmp_path: Path) -> None:
+def test_a_result_whose_command_is_unknown_or_damaged_is_refused(run_file: Path, say: Say, tmp_path: Path) -> None:
     path = tmp_path / "first" / "result.json"
     meta = json.loads(path.read_text(encoding="utf-8"))
     for command in (None, 3, "", "rm -rf /", "unmask", "unmask audit --limit x", "unmask audit 'x", "unmask data show"):
@@ -163,11 +165,11 @@ def test_a_result_whose_command_is_unknown_or_damaged_is_refused(saved: Path, sa
         assert (code, said.count("\n")) == (2, 1), said
 
 
-def test_code_of_a_model_needs_the_flag_on_the_command_line(saved: Path) -> None:
-    edit(saved, options={"model": "bert", "trust-remote-code": True})
+def test_code_of_a_model_needs_the_flag_on_the_command_line(run_file: Path) -> None:
+    edit(run_file, options={"model": "bert", "trust-remote-code": True})
     with pytest.raises(UnmaskError, match="add --trust-remote-code"):
-        run_words(read_run(saved))
-    _, words = run_words(read_run(saved), ["--trust-remote-code"])
+        run_words(read_run(run_file))
+    _, words = run_words(read_run(run_file), ["--trust-remote-code"])
     assert words.count("--trust-remote-code") == 1
 
 

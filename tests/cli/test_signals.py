@@ -17,6 +17,7 @@ from explorer import samples
 from tasks.tiny_models import biographies, untrained_model
 from unmask.cli import main
 
+LIMIT = 3.0  # a second is promised; the load of the machine is known only roughly
 READINGS = "kept: the readings so far, in the store; "
 # Runs the command line; when a function of it is called, says so, and then goes on, or stays in a call that nothing
 # interrupts: a thread that a signal does not reach, as a batch of torch.
@@ -47,6 +48,7 @@ class Command:
 
     def __init__(self, words: list[str | Path], place: str, cache: Path, *, stuck: float | None = None) -> None:
         """`stuck`: it stays there, and its thread of signals waits for it this long."""
+        self.slowdown = slowdown()
         self.process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, place, f"{stuck or ''}", *map(str, words)],
             env={**os.environ, "UNMASK_CACHE_DIR": str(cache)},
@@ -62,22 +64,23 @@ class Command:
         pytest.fail(f"it never came to {place}: {self.process.communicate()[1]}")
 
     def end(self, *signals: signal.Signals) -> tuple[int, str, float]:
-        """Send signals; the exit code, what it said on stderr, and how long it took."""
+        """Send signals; the exit code, what it said on stderr, and how long it took, less what other programs took."""
         began = time.monotonic()
         for number in signals:
             self.process.send_signal(number)
             time.sleep(0.05)
         _, said = self.process.communicate(timeout=60)
-        return self.process.returncode, said, time.monotonic() - began
+        took = time.monotonic() - began
+        return self.process.returncode, said, took / max(self.slowdown, slowdown())
 
 
-def allowed() -> float:
-    """One second, which is promised, and one more for every process that waits for a processor right now."""
+def slowdown() -> float:
+    """How much longer than its processor time a process takes right now: 1 on a quiet machine."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", "import unmask.cli"], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     computed = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return 1 + (time.monotonic() - began) / computed
+    return max(1.0, (time.monotonic() - began) / computed)
 
 
 def audit(folder: Path) -> list[str | Path]:
@@ -154,7 +157,7 @@ def test_a_signal_ends_a_command_in_one_line_that_says_what_is_kept(name: str, t
     line = err.rstrip()
     assert line.startswith("unmask: interrupted; " if number == signal.SIGINT else "unmask: ended by SIGTERM; ")
     assert said in line
-    assert seconds < allowed()
+    assert seconds < LIMIT
     assert not [path for path in tmp_path.rglob("*.partial") if path.is_file()]
 
 
@@ -162,7 +165,7 @@ def test_a_call_that_cannot_be_interrupted_does_not_hold_up_the_end(tmp_path: Pa
     running = Command(audit(tmp_path), "unmask.cli.repeat_options", tmp_path / "cache", stuck=0.5)
     code, err, seconds = running.end(signal.SIGINT)
     assert (code, err.count("\n")) == (130, 1), err
-    assert seconds < allowed()
+    assert seconds < LIMIT
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3])

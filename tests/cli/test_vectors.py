@@ -49,7 +49,7 @@ TINY = {
 }
 
 
-def found(out: Path, number: int = 0) -> dict[str, Any]:
+def read_finding(out: Path, number: int = 0) -> dict[str, Any]:
     whole = json.loads((out / "result.json").read_text(encoding="utf-8"))
     return dict(whole["findings"][number])
 
@@ -58,7 +58,7 @@ def test_known_values_of_a_glove_file(tmp_path: Path, capsys: pytest.CaptureFixt
     """By hand: s = 1, −0.2, −1, 0.2; means 0.4 and −0.4; squares 2.08, sample deviation √(2.08 / 3)."""
     path, asked, out = glove(tmp_path / "tiny.txt", TINY), question(tmp_path / "tiny.json"), tmp_path / "out"
     assert code("vectors", path, "--questions", asked, "--out", out, "--quiet") == 0
-    (row,) = found(out)["tables"][0]["rows"]
+    (row,) = read_finding(out)["tables"][0]["rows"]
     assert row["effect size"]["value"] == pytest.approx(0.8 / (2.08 / 3) ** 0.5)
     s = [1.0, -0.2, -1.0, 0.2]
     as_much = [sum(s[i] for i in some) for some in combinations(range(4), 2)]
@@ -69,7 +69,7 @@ def test_known_values_of_a_glove_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert sorted(one.name for one in out.iterdir()) == ["report.html", "result.json", "weat-effects.svg"]
     again = tmp_path / "population"
     assert code("vectors", path, "--questions", asked, "--out", again, "--population", "--no-report", "--quiet") == 0
-    (row,) = found(again)["tables"][0]["rows"]
+    (row,) = read_finding(again)["tables"][0]["rows"]
     assert row["effect size"]["value"] == pytest.approx(0.8 / (2.08 / 4) ** 0.5)
 
 
@@ -87,19 +87,19 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
     told = ["--words", tmp_path / "jobs.txt", "--neighbours", "20", "--lower", "--no-report", "--quiet"]
     assert code("vectors", path, *asked, *told, "--out", out) == 0
     vectors = {word: np.array(row) for word, row in rows.items()}
-    for row, one in zip(found(out)["tables"][0]["rows"], weat_questions()[5:7], strict=True):
+    for row, one in zip(read_finding(out)["tables"][0]["rows"], weat_questions()[5:7], strict=True):
         sets = [[vectors[text.lower()] for text in group.texts] for group in one.groups()]
         assert row["effect size"]["value"] == pytest.approx(effect(*sets))
     unit = {word: row / np.linalg.norm(row) for word, row in vectors.items()}
     pairs = [(a.lower(), b.lower()) for a, b in GENDER]
     along = np.linalg.svd(np.array([unit[a] - unit[b] for a, b in pairs]))[2][0]
-    direct = found(out, 1)["tables"][0]["rows"][0]["mean over words"]["value"]
+    direct = read_finding(out, 1)["tables"][0]["rows"][0]["mean over words"]["value"]
     assert direct == pytest.approx(np.mean([abs(unit[job] @ along) for job in jobs]))
     apart = np.linalg.svd(np.array([vectors[a] - vectors[b] for a, b in pairs]))[2][0]
-    size = found(out, 2)["tables"][0]["rows"][1]["mean over words"]["value"]
+    size = read_finding(out, 2)["tables"][0]["rows"][1]["mean over words"]["value"]
     assert size == pytest.approx(np.mean([abs(vectors[job] @ apart) for job in jobs]))
-    assert found(out, 3)["tables"][0]["rows"][0]["words"] == 4
-    assert any("no vector for unheardof" in note for note in found(out, 1)["notes"])
+    assert read_finding(out, 3)["tables"][0]["rows"][0]["words"] == 4
+    assert any("no vector for unheardof" in note for note in read_finding(out, 1)["notes"])
 
 
 def test_neighbours_lean_as_before_the_mitigation(tmp_path: Path) -> None:
@@ -120,11 +120,11 @@ def test_neighbours_lean_as_before_the_mitigation(tmp_path: Path) -> None:
     told = ["--words", tmp_path / "jobs.txt", "--pairs", tmp_path / "pairs.csv", "--neighbours", "5", "--no-report"]
     asked = ["vectors", files[1], "--measure", "knn-bias", *told, "--quiet"]
     assert code(*asked, "--before", files[0], "--out", tmp_path / "with") == 0
-    (row,) = found(tmp_path / "with")["tables"][0]["rows"]
+    (row,) = read_finding(tmp_path / "with")["tables"][0]["rows"]
     assert row["correlation"]["value"] > 0.9
-    assert "in before.txt" in found(tmp_path / "with")["tables"][0]["note"]
+    assert "in before.txt" in read_finding(tmp_path / "with")["tables"][0]["note"]
     assert code(*asked, "--out", tmp_path / "without") == 0
-    (row,) = found(tmp_path / "without")["tables"][0]["rows"]
+    (row,) = read_finding(tmp_path / "without")["tables"][0]["rows"]
     assert row["correlation"]["value"] is None
 
 
@@ -137,7 +137,7 @@ def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, data_dir:
     (one,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
     lm = open_lm(zoo.folder(name))
     sets = [list(text_vectors(lm, group.texts, layer=1)) for group in one.groups()]
-    (row,) = found(out)["tables"][0]["rows"]
+    (row,) = read_finding(out)["tables"][0]["rows"]
     assert row["effect size"]["value"] == pytest.approx(effect(*sets), abs=1e-6)
     assert row["partitions"] == "100,000 sampled"
     assert row["interval"].endswith("over 8+8+8+8")
@@ -151,11 +151,11 @@ def test_ceat_samples_from_a_corpus_and_reports_missing_words(tmp_path: Path) ->
     corpus.write_text("".join(f"{a} saw {word} there.\n" for word in TINY for a in ("We", "You", "They")))
     told = ["--measure", "ceat", "--questions", asked, "--corpus", corpus, "--draws", "30", "--no-report", "--quiet"]
     assert code("vectors", zoo.folder("bert-uncased"), *told, "--out", out) == 0
-    (row,) = found(out)["tables"][0]["rows"]
+    (row,) = read_finding(out)["tables"][0]["rows"]
     assert row["draws"] == 30
     assert row["contexts a word"] == "3"
     assert row["combined effect"]["low"] <= row["combined effect"]["value"] <= row["combined effect"]["high"]
-    assert any("no vector for nowhere" in note for note in found(out)["notes"])
+    assert any("no vector for nowhere" in note for note in read_finding(out)["notes"])
 
 
 @pytest.mark.thorough

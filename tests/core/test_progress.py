@@ -55,7 +55,7 @@ def test_a_quiet_bar_and_one_without_work_say_nothing(capsys: pytest.CaptureFixt
     assert capsys.readouterr() == ("", "")
 
 
-def said_within(capsys: pytest.CaptureFixture[str], seconds: float = 5.0) -> list[str]:
+def wait_for_lines(capsys: pytest.CaptureFixture[str], seconds: float = 60.0) -> list[str]:
     """The lines on stderr, as soon as there are some."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -74,14 +74,14 @@ def test_without_a_terminal_a_line_says_now_and_then_how_far_it_is(
         time.sleep(0.05)
         assert capsys.readouterr().err == ""  # nothing was reported yet
         update("crows-pairs", 0.0, 1508)
-        assert said_within(capsys)[0] == "unmask: crows-pairs: 0 of 1,508 (0%)"
+        assert wait_for_lines(capsys)[0] == "unmask: crows-pairs: 0 of 1,508 (0%)"
         update("crows-pairs", 0.25, 1508)
         capsys.readouterr()
-        assert "unmask: crows-pairs: 377 of 1,508 (25%), 1 min left" in said_within(
+        assert "unmask: crows-pairs: 377 of 1,508 (25%), 1 min left" in wait_for_lines(
             capsys
         )  # also while nothing happens
         update("train\x1b", 0.5, 10, note="loss 2.1")
-        assert r"unmask: train\x1b: 5 of 10 (50%), loss 2.1" in [*said_within(capsys), *said_within(capsys)]
+        assert r"unmask: train\x1b: 5 of 10 (50%), loss 2.1" in [*wait_for_lines(capsys), *wait_for_lines(capsys)]
     capsys.readouterr()
     time.sleep(0.06)
     assert capsys.readouterr().err == ""
@@ -97,7 +97,7 @@ def test_the_remaining_time_counts_from_where_the_work_began(
     with progress_lines() as update:
         update("pairs", 0.5, 100)
         update("pairs", 0.6, 100)
-        assert said_within(capsys)[-1] == "unmask: pairs: 60 of 100 (60%), 40 min left"
+        assert wait_for_lines(capsys)[-1] == "unmask: pairs: 60 of 100 (60%), 40 min left"
 
 
 QUICK = """

@@ -37,10 +37,10 @@ def test_what_is_refused_has_its_line(text: str) -> None:
 
 def test_aliases_do_not_fill_the_memory() -> None:
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(DataError, match="line 3: not YAML"):
         parse_yaml(BOMB, "b.yaml")
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert tracemalloc.get_traced_memory()[1] < 20e6
     tracemalloc.stop()
 

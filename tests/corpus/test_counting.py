@@ -189,12 +189,12 @@ def test_few_documents_have_the_jackknife() -> None:
 
 
 def test_many_documents_are_resampled_and_the_interval_covers() -> None:
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     hits = 0
     for trial in range(40):
-        size = dice.poisson(20, 60)
-        leans = dice.beta(6, 10, 60)  # documents differ: words of one are not independent
-        first = dice.binomial(size, leans)
+        size = rng.poisson(20, 60)
+        leans = rng.beta(6, 10, 60)  # documents differ: words of one are not independent
+        first = rng.binomial(size, leans)
         found = ilps(np.stack([first, size - first, 10 * size], axis=1), seed=trial)
         hits += found.low <= math.log(6 / 10) <= found.high
     assert found.method == "bca over 60 documents"

@@ -33,7 +33,7 @@ def reference(text: str) -> Counter[str]:
     return found
 
 
-def counted(text: str, **options: bool) -> Counter[str]:
+def count_terms(text: str, **options: bool) -> Counter[str]:
     found = Matcher(TERMS, **options).find(text.encode(), START)
     return Counter(TERMS[one] for one in found.terms.tolist())
 
@@ -43,11 +43,11 @@ def test_words_by_hand() -> None:
         "She's here; HER mother-in-law, the First Lady, isn't. “She” said: Ma’am! shed there Sher é she2\n"
         "Miss Lee will miss the policewoman's lady—the fiancée, FIANCÉE; the émigrée. countrymen _he_ heé éhe"
     )
-    assert counted(text) == {
+    assert count_terms(text) == {
         "she": 2, "her": 1, "mother-in-law": 1, "first lady": 1, "ma'am": 1, "Miss": 1, "policewoman": 1,
         "lady": 1, "fiancée": 2, "émigrée": 1, "countrymen": 1, "he": 1,
     }  # fmt: skip
-    assert counted(text) == reference(text)
+    assert count_terms(text) == reference(text)
 
 
 PIECES = [*TERMS, "Lady", "FIRST", "law", "in", "mother", "mothers", "shE", "xx", "é", "2", "he’s", "émigré"]
@@ -59,12 +59,12 @@ GLUE = [" ", " ", "-", ". ", ", ", "\n", "—", "“", "’", "_", "", "é", "\t
 @given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(GLUE)), max_size=30))
 def test_matches_equal_regular_expressions_on_any_text(parts: list[tuple[str, str]]) -> None:
     text = "".join(piece + glue for piece, glue in parts)
-    assert counted(text) == reference(text)
+    assert count_terms(text) == reference(text)
 
 
 def test_words_are_counted_before_each_position() -> None:
     text = "The first lady and her mother-in-law met the congresswoman. " * 60
-    assert counted(text) == reference(text)
+    assert count_terms(text) == reference(text)
     asked = np.array([0, 20, 1007, len(text) + 5])
     found = Matcher(TERMS).find(text.encode(), asked)
     starts = [match.start() for match in re.finditer(r"[^\W_]+", text)]
@@ -73,7 +73,7 @@ def test_words_are_counted_before_each_position() -> None:
 
 
 def test_whitespace_only_matches_need_white_space_on_both_sides() -> None:
-    assert counted("She met her. (her) her\nlady, he", whitespace_only=True) == {"she": 1, "her": 1, "he": 1}
+    assert count_terms("She met her. (her) her\nlady, he", whitespace_only=True) == {"she": 1, "her": 1, "he": 1}
 
 
 def test_a_byte_that_is_no_character_ends_a_word() -> None:

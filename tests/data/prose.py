@@ -20,7 +20,7 @@ def words(text: str) -> list[str]:
     return text.lower().translate(_NO_LETTER).split()
 
 
-def changed(pair: Pair) -> list[tuple[str, str]]:
+def changed_words(pair: Pair) -> list[tuple[str, str]]:
     """The words in which both sentences differ, place by place: (in `more`, in `less`)."""
     places = zip(words(pair.more), words(pair.less), strict=True)
     return [(more, less) for more, less in places if more != less]

@@ -24,7 +24,7 @@ def texts_of(path: Path, layout: TextLayout | None = None, problems: Problems | 
     return [one.text for one in read_documents([path], layout, problems)]
 
 
-def packed(path: Path, raw: bytes) -> Path:
+def write_packed(path: Path, raw: bytes) -> Path:
     """Write bytes, compressed as the suffix says."""
     match path.suffix:
         case ".gz":
@@ -47,7 +47,7 @@ def test_every_format_gives_the_same_documents_whatever_its_compression(tmp_path
     tabs = "id\ttext\n" + "\n".join(f"{n}\t{text}" for n, text in enumerate(TEXTS))
     files = {"a.txt": "\n\n".join(TEXTS), "a.jsonl": rows, "a.csv": cells, "a.tsv": tabs}
     for name, whole in files.items():
-        assert texts_of(packed(tmp_path / f"{name}{tail}", whole.encode())) == TEXTS
+        assert texts_of(write_packed(tmp_path / f"{name}{tail}", whole.encode())) == TEXTS
 
 
 def test_parquet_reads_only_its_text(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_parquet_reads_only_its_text(tmp_path: Path) -> None:
 
 
 def test_lines_blocks_and_whole_files(tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.txt", b"one\ntwo\n\n \nthree\r\n")
+    path = write_packed(tmp_path / "a.txt", b"one\ntwo\n\n \nthree\r\n")
     assert texts_of(path) == ["one", "two", "three"]
     assert texts_of(path, TextLayout(unit="block")) == ["one\ntwo", "three"]
     assert texts_of(path, TextLayout(unit="file")) == ["one\ntwo\nthree"]
@@ -66,7 +66,7 @@ def test_lines_blocks_and_whole_files(tmp_path: Path) -> None:
 
 
 def test_several_columns_make_one_document_and_numbers_name_them_without_a_header(tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.csv", b'x\t1\tA "man.\tA woman.\nx\t2\tHe.\tShe.\textra\nshort\n')
+    path = write_packed(tmp_path / "a.csv", b'x\t1\tA "man.\tA woman.\nx\t2\tHe.\tShe.\textra\nshort\n')
     problems = Problems()
     assert texts_of(path, TextLayout(("3", "4"), header=False), problems) == ['A "man.\nA woman.', "He.\nShe."]
     assert problems.first == ["a.csv, row 2 (from 0): 1 fields, expected 4"]
@@ -75,17 +75,20 @@ def test_several_columns_make_one_document_and_numbers_name_them_without_a_heade
 def test_bad_rows_are_skipped_and_recorded(tmp_path: Path) -> None:
     problems = Problems()
     raw = b'{"text": "a"}\nnot json\n{"other": 1, "more": 2, "text": 3}\n[1]\n"b"\n'
-    assert texts_of(packed(tmp_path / "a.jsonl", raw), TextLayout(("text",)), problems) == ["a", "b"]
+    assert texts_of(write_packed(tmp_path / "a.jsonl", raw), TextLayout(("text",)), problems) == ["a", "b"]
     assert problems.count == 3
     assert [one.split(":")[0] for one in problems.first] == [f"a.jsonl, row {n} (from 0)" for n in (1, 2, 3)]
-    assert texts_of(packed(tmp_path / "b.csv", b"id,text\n1,a\n2\n3,c\n"), problems=problems) == ["a", "c"]
+    assert texts_of(write_packed(tmp_path / "b.csv", b"id,text\n1,a\n2\n3,c\n"), problems=problems) == ["a", "c"]
     assert "2 (from 0)" not in problems.first[-1]
     assert problems.first[-1].startswith("b.csv, row 1 (from 0): 1 fields, expected 2")
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_recorded(tmp_path: Path) -> None:
     problems = Problems()
-    assert texts_of(packed(tmp_path / "a.txt", b"ok\n caf\xe9 she\n"), problems=problems) == ["ok", " caf\ufffd she"]
+    assert texts_of(write_packed(tmp_path / "a.txt", b"ok\n caf\xe9 she\n"), problems=problems) == [
+        "ok",
+        " caf\ufffd she",
+    ]
     assert problems.first == ["a.txt, row 1 (from 0): byte 4 is not UTF-8; it was replaced"]
 
 

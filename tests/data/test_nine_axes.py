@@ -6,7 +6,7 @@ from collections import Counter
 
 from unmask import data
 
-from .prose import changed, flaws, shared_sequences
+from .prose import changed_words, flaws, shared_sequences
 
 ITEMS = data.load("nine-axes").items
 LONGER = "nine-axes/0036"  # Middle Eastern against white: the one pair of different length
@@ -62,7 +62,7 @@ def test_only_the_words_for_the_group_change_and_they_give_the_direction() -> No
         if item.id == LONGER:
             continue
         disadvantaged, advantaged = (set(side.split()) for side in GROUPS[item.groups["category"]])
-        places = changed(item)
+        places = changed_words(item)
         assert 1 <= len(places) <= (2 if item.groups["category"] == "gender" else 1), item.id
         for more, less in places:
             first, second = (more, less) if item.groups["direction"] == "stereo" else (less, more)

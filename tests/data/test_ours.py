@@ -75,7 +75,7 @@ def test_no_sentence_stands_twice_in_any_two_files() -> None:
     assert {text: found for text, found in owners.items() if len(found) > 1} == {}
 
 
-def copied(folder: Path, texts: list[str]) -> set[str]:
+def find_copies(folder: Path, texts: list[str]) -> set[str]:
     """Those of the texts that stand in a file below the folder, whatever their capitals and punctuation.
 
     The first six words of each are looked up among all runs of six words; what is found is compared whole.
@@ -97,7 +97,7 @@ def copied(folder: Path, texts: list[str]) -> set[str]:
 def test_a_copied_sentence_would_be_found(tmp_path: Path) -> None:
     (tmp_path / "theirs.csv").write_text('1,"The NURSE said, that she was late today."\n', encoding="utf-8")
     texts = ["The nurse said that she was late today.", "The nurse said that she was late again."]
-    assert copied(tmp_path, texts) == {"the nurse said that she was late today"}
+    assert find_copies(tmp_path, texts) == {"the nurse said that she was late today"}
 
 
 def sentences_of(folder: Path) -> list[str]:
@@ -113,4 +113,4 @@ def test_no_sentence_is_taken_from_a_published_dataset(miniature: Path, publishe
     ours, small = ([text for text in texts if len(words(text)) >= 6] for texts in (parts, sentences_of(miniature)))
     assert len(ours) > 8000
     assert len(small) > 1200
-    assert copied(published, [*ours, *small]) == set()
+    assert find_copies(published, [*ours, *small]) == set()

@@ -25,7 +25,7 @@ from unmask.data import formats
 Records = list[dict[str, str]]
 
 
-def separated(records: Records, delimiter: str) -> bytes:
+def to_separated(records: Records, delimiter: str) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, list(records[0]), delimiter=delimiter)
     writer.writeheader()
@@ -40,8 +40,8 @@ def parquet(records: Records) -> bytes:
 
 
 WRITERS: dict[str, Callable[[Records], bytes]] = {
-    ".csv": lambda records: separated(records, ","),
-    ".tsv": lambda records: separated(records, "\t"),
+    ".csv": lambda records: to_separated(records, ","),
+    ".tsv": lambda records: to_separated(records, "\t"),
     ".json": lambda records: json.dumps(records).encode(),
     ".jsonl": lambda records: "\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode(),
     ".parquet": parquet,

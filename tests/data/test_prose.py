@@ -6,7 +6,7 @@ import pytest
 
 from unmask.core.types import Pair
 
-from .prose import changed, flaws, shared_sequences, words, wrong_articles
+from .prose import changed_words, flaws, shared_sequences, words, wrong_articles
 
 
 def test_words() -> None:
@@ -21,9 +21,9 @@ def test_words() -> None:
 
 
 def test_what_a_pair_changes() -> None:
-    assert changed(Pair("x/0", "The man left.", "The woman left.")) == [("man", "woman")]
+    assert changed_words(Pair("x/0", "The man left.", "The woman left.")) == [("man", "woman")]
     with pytest.raises(ValueError, match="shorter"):
-        changed(Pair("x/0", "The man left early.", "The woman left."))
+        changed_words(Pair("x/0", "The man left early.", "The woman left."))
 
 
 def test_a_shared_sequence_is_found_between_owners_only() -> None:

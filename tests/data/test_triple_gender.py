@@ -6,7 +6,7 @@ from collections import Counter
 
 from unmask import data
 
-from .prose import changed, flaws, shared_sequences
+from .prose import changed_words, flaws, shared_sequences
 
 ITEMS = data.load("triple-gender").items
 
@@ -62,7 +62,7 @@ def test_counts() -> None:
 def test_only_words_that_have_a_gender_change_and_they_give_the_direction() -> None:
     """`stereo`: the woman is in the stereotyping sentence."""
     for item in ITEMS:
-        places = changed(item)
+        places = changed_words(item)
         assert 1 <= len(places) <= 3, item.id
         for more, less in places:
             feminine, masculine = (more, less) if item.groups["direction"] == "stereo" else (less, more)

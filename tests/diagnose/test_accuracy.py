@@ -14,7 +14,7 @@ from scipy.stats import binomtest, chi2
 import reference
 import unmask
 import zoo
-from schooled import lesson, opened, pupil, rows
+from trained_models import half_trained_model, load_model, rows, training_data
 from unmask.core.errors import ModelError, UnknownName
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import DiagnosisSettings
@@ -30,16 +30,16 @@ DATA = pytest.mark.parametrize("name", ["crows-pairs", "stereoset"])
 Right = dict[tuple[int, str, int], bool]  # by row, side and place
 
 
-def diagnosed(model: Path, data: Dataset, **settings: Any) -> Section:
-    (found,) = run(
+def diagnose(model: Path, data: Dataset, **settings: Any) -> Section:
+    (section,) = run(
         [ACCURACY], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
     )
-    return found
+    return section
 
 
 @functools.cache
-def found(architecture: str, name: str) -> Section:
-    return diagnosed(pupil(architecture), lesson()[name])
+def section(architecture: str, name: str) -> Section:
+    return diagnose(half_trained_model(architecture), training_data()[name])
 
 
 # --------------------------------------------------------------------------- the plain computation
@@ -50,10 +50,10 @@ def first_guesses(model: Any, encoding: Any) -> list[int]:
 
 
 @functools.cache
-def hidden_alone(architecture: str, name: str) -> Right:
-    model, tokenizer = opened(pupil(architecture))
+def masked_alone(architecture: str, name: str) -> Right:
+    model, tokenizer = load_model(half_trained_model(architecture))
     right = {}
-    for row, pair in enumerate(lesson()[name].items):
+    for row, pair in enumerate(training_data()[name].items):
         for side, (encoding, same, changed) in reference.spans(tokenizer, pair).items():
             for place in sorted([*same, *changed]):
                 guesses = first_guesses(model, reference.hidden(tokenizer, encoding, [place]))
@@ -62,18 +62,18 @@ def hidden_alone(architecture: str, name: str) -> Right:
 
 
 def shared_alone(architecture: str, name: str) -> Right:
-    _, tokenizer = opened(pupil(architecture))
-    every = hidden_alone(architecture, name)
+    _, tokenizer = load_model(half_trained_model(architecture))
+    every = masked_alone(architecture, name)
     return {
         (row, side, place): every[row, side, place]
-        for row, pair in enumerate(lesson()[name].items)
+        for row, pair in enumerate(training_data()[name].items)
         for side, (_, same, _) in reference.spans(tokenizer, pair).items()
         for place in same
     }
 
 
 def visible(folder: Path, data: Dataset, *, special: bool) -> Right:
-    model, tokenizer = opened(folder)
+    model, tokenizer = load_model(folder)
     right = {}
     for row, pair in enumerate(data.items):
         for side, (encoding, same, changed) in reference.spans(tokenizer, pair).items():
@@ -83,8 +83,8 @@ def visible(folder: Path, data: Dataset, *, special: bool) -> Right:
     return right
 
 
-def hidden_together(folder: Path, data: Dataset) -> Right:
-    model, tokenizer = opened(folder)
+def masked_together(folder: Path, data: Dataset) -> Right:
+    model, tokenizer = load_model(folder)
     right = {}
     for row, pair in enumerate(data.items):
         sides = reference.spans(tokenizer, pair)
@@ -97,7 +97,7 @@ def hidden_together(folder: Path, data: Dataset) -> Right:
 
 def whole_candidates(folder: Path, data: Dataset) -> list[bool]:
     """As the paper puts it: one masked input for both candidates, or one for each."""
-    model, tokenizer = opened(folder)
+    model, tokenizer = load_model(folder)
     right = []
     for pair in data.items:
         more, less = reference.spans(tokenizer, pair).values()
@@ -122,19 +122,19 @@ def whole_candidates(folder: Path, data: Dataset) -> list[bool]:
 @BOTH
 @DATA
 def test_every_accuracy_equals_a_plain_count(architecture: str, name: str) -> None:
-    folder, data = pupil(architecture), lesson()[name]
-    table = rows(found(architecture, name), 0)
+    folder, data = half_trained_model(architecture), training_data()[name]
+    table = rows(section(architecture, name), 0)
     expected: dict[tuple[str, str], list[bool]] = {
         ("cps", "shared tokens, each masked alone"): [*shared_alone(architecture, name).values()],
-        ("pll", "content tokens, each masked alone"): [*hidden_alone(architecture, name).values()],
+        ("pll", "content tokens, each masked alone"): [*masked_alone(architecture, name).values()],
         ("aul", "content tokens, nothing masked"): [*visible(folder, data, special=False).values()],
         ("aul", "all tokens, special ones too"): [*visible(folder, data, special=True).values()],
         ("sss", "pairs, a whole candidate predicted"): whole_candidates(folder, data),
-        ("sss", "changed tokens, masked together"): [*hidden_together(folder, data).values()],
+        ("sss", "changed tokens, masked together"): [*masked_together(folder, data).values()],
     }
     assert table.keys() == expected.keys()
     for key, right in expected.items():
-        assert 0 < sum(right) < len(right), "the pupil must guess some and not others"
+        assert 0 < sum(right) < len(right), "the model must predict some and not others"
         assert table[key]["n"] == len(right)
         assert table[key]["accuracy"].value == pytest.approx(100 * sum(right) / len(right))
         assert table[key]["accuracy"].low <= table[key]["accuracy"].value <= table[key]["accuracy"].high
@@ -146,14 +146,14 @@ def test_every_accuracy_equals_a_plain_count(architecture: str, name: str) -> No
 @BOTH
 @DATA
 def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str) -> None:
-    folder, data = pupil(architecture), lesson()[name]
+    folder, data = half_trained_model(architecture), training_data()[name]
     aul = visible(folder, data, special=False)
     others = {
         ("aul − cps", "shared tokens"): shared_alone(architecture, name),
-        ("aul − sss", "changed tokens"): hidden_together(folder, data),
-        ("aul − pll", "content tokens"): hidden_alone(architecture, name),
+        ("aul − sss", "changed tokens"): masked_together(folder, data),
+        ("aul − pll", "content tokens"): masked_alone(architecture, name),
     }
-    table = rows(found(architecture, name), 1)
+    table = rows(section(architecture, name), 1)
     assert table.keys() == others.keys()
     for key, other in others.items():
         only_aul = sum(aul[token] and not hit for token, hit in other.items())
@@ -173,16 +173,16 @@ def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str) -> None:
 @BOTH
 @DATA
 def test_sub_tokens_are_counted_on_the_masked_inputs(architecture: str, name: str) -> None:
-    _, tokenizer = opened(pupil(architecture))
+    _, tokenizer = load_model(half_trained_model(architecture))
     equal = same = empty = 0
-    for pair in lesson()[name].items:
+    for pair in training_data()[name].items:
         sides = reference.spans(tokenizer, pair)
         inputs = [reference.hidden(tokenizer, enc, changed) for enc, _, changed in sides.values()]
         equal += len(inputs[0]["input_ids"]) == len(inputs[1]["input_ids"])
         same += inputs[0] == inputs[1]
         empty += not all(changed for _, _, changed in sides.values())
-    (row,) = found(architecture, name).finding.tables[2].rows
-    assert row[1:] == (name, len(lesson()[name].items), equal, same, empty, None)
+    (row,) = section(architecture, name).finding.tables[2].rows
+    assert row[1:] == (name, len(training_data()[name].items), equal, same, empty, None)
     assert same < row[2]
 
 
@@ -191,7 +191,7 @@ def test_sub_tokens_are_counted_on_the_masked_inputs(architecture: str, name: st
 
 @pytest.mark.thorough
 def test_after_an_audit_only_the_special_tokens_are_new() -> None:
-    model, data = pupil("bert-uncased"), lesson()["stereoset"]
+    model, data = half_trained_model("bert-uncased"), training_data()["stereoset"]
     unmask.audit(model, data=data, measures=["cps", "pll", "sss", "aul"])
     first = unmask.diagnose(ACCURACY, model, data=data)
     assert list(first.meta["details"]["accuracy"]["sentences_run"].values()) == [2 * len(data.items)]
@@ -201,10 +201,10 @@ def test_after_an_audit_only_the_special_tokens_are_new() -> None:
 
 
 def test_published_numbers_stand_beside_the_same_model_and_all_of_the_data() -> None:
-    of = found("bert-uncased", "stereoset")
-    part = lesson()["stereoset"]
+    of = section("bert-uncased", "stereoset")
+    part = training_data()["stereoset"]
     data, settings, paper_model = as_whole(part), DiagnosisSettings(), {"id": "google/roberta-large"}
-    what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, settings)
+    what = ACCURACY.observe(_subject(half_trained_model("bert-uncased")), data, settings)
     named = ACCURACY.conclude([DiagnosisObservation(paper_model, data, what)], settings)
     cut = ACCURACY.conclude([DiagnosisObservation(paper_model, part, what)], settings)
     assert {row[-1] for row in (*cut.tables[0].rows, *cut.tables[2].rows)} == {None}
@@ -222,20 +222,20 @@ def _subject(model: Path) -> Any:
 
 
 def test_named_measures_alone_are_counted_and_aula_reads_as_aul() -> None:
-    model, data = pupil("bert-uncased"), lesson()["stereoset"]
-    of = diagnosed(model, data, measures=("aula", "cps-exact"))
+    model, data = half_trained_model("bert-uncased"), training_data()["stereoset"]
+    of = diagnose(model, data, measures=("aula", "cps-exact"))
     assert [row[2] for row in of.finding.tables[0].rows] == ["cps", "aul", "aul"]
     assert [row[2] for row in of.finding.tables[1].rows] == ["aul − cps"]
-    none = diagnosed(model, data, measures=("all-masked",))
+    none = diagnose(model, data, measures=("all-masked",))
     assert "cps, pll, aul, sss" in none.finding.answers[0]
     assert not none.finding.tables
     with pytest.raises(UnknownName, match="no measure named 'nosuch'"):
-        diagnosed(model, data, measures=("nosuch",))
+        diagnose(model, data, measures=("nosuch",))
 
 
 def test_one_pair_has_numbers_but_says_why_it_has_no_interval() -> None:
-    data = lesson()["stereoset"]
-    of = diagnosed(pupil("bert-uncased"), replace(data, items=data.items[1:2]))
+    data = training_data()["stereoset"]
+    of = diagnose(half_trained_model("bert-uncased"), replace(data, items=data.items[1:2]))
     accuracy = rows(of, 0)["aul", "content tokens, nothing masked"]["accuracy"]
     assert isinstance(accuracy, Value)
     assert 0 < accuracy.value < 100
@@ -244,21 +244,21 @@ def test_one_pair_has_numbers_but_says_why_it_has_no_interval() -> None:
 
 
 def test_nothing_to_read_is_said_and_still_drawn() -> None:
-    data = replace(lesson()["stereoset"], items=(Pair("x/0", "", ""), Pair("x/1", "", "")))
-    of = diagnosed(zoo.folder("bert-uncased"), data)
+    data = replace(training_data()["stereoset"], items=(Pair("x/0", "", ""), Pair("x/1", "", "")))
+    of = diagnose(zoo.folder("bert-uncased"), data)
     assert of.finding.answers[0].endswith("no pair could be read")
     assert {row[7] for row in of.finding.tables[0].rows} == {2}
     assert of.finding.plots[0].chart.to_dict()
 
 
 def test_equal_sentences_have_no_candidates() -> None:
-    text = lesson()["stereoset"].items[0].more
-    data = replace(lesson()["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))
-    table = rows(diagnosed(pupil("roberta"), data), 0)
+    text = training_data()["stereoset"].items[0].more
+    data = replace(training_data()["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))
+    table = rows(diagnose(half_trained_model("roberta"), data), 0)
     assert table["sss", "pairs, a whole candidate predicted"]["n"] == 0
     assert table["cps", "shared tokens, each masked alone"]["n"] == table["aul", "content tokens, nothing masked"]["n"]
 
 
 def test_a_causal_model_is_refused() -> None:
     with pytest.raises(ModelError, match="accuracy needs masked models"):
-        diagnosed(zoo.folder("gpt2"), lesson()["stereoset"])
+        diagnose(zoo.folder("gpt2"), training_data()["stereoset"])

@@ -17,7 +17,7 @@ from scipy.stats import binomtest, chi2
 import reference
 import unmask
 import zoo
-from schooled import lesson, opened, pupil, rows
+from trained_models import half_trained_model, load_model, rows, training_data
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import DiagnosisSettings
@@ -33,16 +33,16 @@ SEED, DRAWS = 3, 4
 BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 
 
-def diagnosed(model: Path, data: Dataset, **settings: Any) -> Section:
-    (found,) = run(
+def diagnose(model: Path, data: Dataset, **settings: Any) -> Section:
+    (section,) = run(
         [MEANING], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
     )
-    return found
+    return section
 
 
 @functools.cache
-def found(architecture: str) -> Section:
-    return diagnosed(pupil(architecture), lesson()["stereoset"], seed=SEED, draws=DRAWS)
+def section(architecture: str) -> Section:
+    return diagnose(half_trained_model(architecture), training_data()["stereoset"], seed=SEED, draws=DRAWS)
 
 
 # --------------------------------------------------------------------------- the plain computation
@@ -57,7 +57,7 @@ def right(model: Any, ids: list[int], encoding: Any) -> list[bool]:
 
 def of_text(folder: Path, text: str) -> tuple[list[bool], list[bool]]:
     """Right or wrong for content tokens, and for all tokens."""
-    model, tokenizer = opened(folder)
+    model, tokenizer = load_model(folder)
     encoding = reference.encode(tokenizer, text)
     hits = right(model, encoding["input_ids"], encoding)
     return [hits[place] for place in reference.content(tokenizer, encoding, text)], hits
@@ -74,7 +74,7 @@ def written(folder: Path, data: Dataset) -> tuple[list[bool], list[bool]]:
 
 def token_draw(folder: Path, data: Dataset, draw: int) -> tuple[list[tuple[bool, bool]], list[tuple[bool, bool]]]:
     """(before, after) of every content token and of every token, by the same shuffle as the diagnosis."""
-    model, tokenizer = opened(folder)
+    model, tokenizer = load_model(folder)
     lm = open_lm(str(folder))
     version = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
     content, everything = [], []
@@ -96,11 +96,11 @@ def token_draw(folder: Path, data: Dataset, draw: int) -> tuple[list[tuple[bool,
 
 @BOTH
 def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str) -> None:
-    folder, data = pupil(architecture), lesson()["stereoset"]
+    folder, data = half_trained_model(architecture), training_data()["stereoset"]
     content, everything = written(folder, data)
     others = [of_text(folder, item.unrelated or "") for item in data.items]
     unrelated = [hit for one, _ in others for hit in one], [hit for _, one in others for hit in one]
-    accuracy, drop = rows(found(architecture), 0), rows(found(architecture), 1)
+    accuracy, drop = rows(section(architecture), 0), rows(section(architecture), 1)
     for counted, before, after in (("content tokens", content, unrelated[0]), ("all tokens", everything, unrelated[1])):
         assert percent(before) != percent(after)
         assert accuracy["as written", counted]["accuracy"].value == pytest.approx(percent(before))
@@ -113,7 +113,7 @@ def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str
 
 def candidate(folder: Path, item: Pair, side: int) -> list[bool]:
     """Right or wrong for the tokens that difflib does not match in one of the other two sentences."""
-    model, tokenizer = opened(folder)
+    model, tokenizer = load_model(folder)
     texts = [item.more, item.less, item.unrelated or ""]
     encodings = [reference.encode(tokenizer, text) for text in texts]
     ids = [encoding["input_ids"] for encoding in encodings]
@@ -131,10 +131,10 @@ def candidate(folder: Path, item: Pair, side: int) -> list[bool]:
 @BOTH
 def test_accuracy_of_the_candidates_own_tokens_equals_a_plain_count(architecture: str) -> None:
     """Table 4's unrelated candidate read over its own word, not over the whole sentence."""
-    folder, data = pupil(architecture), lesson()["stereoset"]
+    folder, data = half_trained_model(architecture), training_data()["stereoset"]
     before = [hit for item in data.items for side in (0, 1) for hit in candidate(folder, item, side)]
     after = [hit for item in data.items for hit in candidate(folder, item, 2)]
-    accuracy, drop = rows(found(architecture), 0), rows(found(architecture), 1)
+    accuracy, drop = rows(section(architecture), 0), rows(section(architecture), 1)
     own = "candidate's tokens"
     assert accuracy["as written", own]["accuracy"].value == pytest.approx(percent(before))
     assert accuracy["unrelated word", own]["accuracy"].value == pytest.approx(percent(after))
@@ -148,9 +148,9 @@ def test_accuracy_of_the_candidates_own_tokens_equals_a_plain_count(architecture
 
 @BOTH
 def test_shuffled_tokens_equal_a_plain_count(architecture: str) -> None:
-    folder, data = pupil(architecture), lesson()["stereoset"]
+    folder, data = half_trained_model(architecture), training_data()["stereoset"]
     draws = [token_draw(folder, data, draw) for draw in range(DRAWS)]
-    accuracy, drop = rows(found(architecture), 0), rows(found(architecture), 1)
+    accuracy, drop = rows(section(architecture), 0), rows(section(architecture), 1)
     for place, counted in enumerate(("content tokens", "all tokens")):
         after = [percent([now for _, now in draw[place]]) for draw in draws]
         before = percent([was for was, _ in draws[0][place]])
@@ -175,16 +175,16 @@ def plain_mcnemar(crossed: list[tuple[bool, bool]]) -> float:
 
 @BOTH
 def test_shuffled_words_equal_a_plain_count(architecture: str) -> None:
-    folder, data = pupil(architecture), lesson()["stereoset"]
+    folder, data = half_trained_model(architecture), training_data()["stereoset"]
     hits: list[bool] = []
     for draw in range(3):
         for item in data.items:
             for text in shuffled_words(item, SEED, draw):
                 hits += of_text(folder, text)[0]
-    shown = rows(found(architecture), 0)["words shuffled", "content tokens"]
+    shown = rows(section(architecture), 0)["words shuffled", "content tokens"]
     assert shown["draws"] == 3
     assert shown["accuracy"].value == pytest.approx(percent(hits))
-    assert rows(found(architecture), 1)["words shuffled", "content tokens"]["p"] is None
+    assert rows(section(architecture), 1)["words shuffled", "content tokens"]["p"] is None
 
 
 # --------------------------------------------------------------------------------------- the shuffles
@@ -192,7 +192,7 @@ def test_shuffled_words_equal_a_plain_count(architecture: str) -> None:
 
 def test_a_token_shuffle_moves_content_and_nothing_else() -> None:
     lm = open_lm(str(zoo.folder("roberta")))
-    items = lesson()["crows-pairs"].items
+    items = training_data()["crows-pairs"].items
     version = encode_sentences(items, lambda item: [item.more, item.less], lm)
     moved = reorder(version, random_orders(version, 0, 0))
     assert moved != version
@@ -206,7 +206,7 @@ def test_a_token_shuffle_moves_content_and_nothing_else() -> None:
 
 def test_a_shuffle_depends_on_seed_item_and_draw_alone() -> None:
     lm = open_lm(str(zoo.folder("roberta")))
-    items = lesson()["crows-pairs"].items
+    items = training_data()["crows-pairs"].items
 
     def moved(chosen: tuple[Pair, ...], seed: int, draw: int) -> Any:
         version = encode_sentences(chosen, lambda item: [item.more, item.less], lm)
@@ -221,7 +221,7 @@ def test_a_shuffle_depends_on_seed_item_and_draw_alone() -> None:
 
 
 def test_fewer_draws_are_the_first_of_more() -> None:
-    model, data = pupil("bert-uncased"), lesson()["stereoset"]
+    model, data = half_trained_model("bert-uncased"), training_data()["stereoset"]
     run([MEANING], [model], data=data, settings=DiagnosisSettings(draws=3))
     (fewer,) = run([MEANING], [model], data=data, settings=DiagnosisSettings(draws=1))
     assert ": 0 new sentences run" in fewer.foot
@@ -231,7 +231,7 @@ def test_fewer_draws_are_the_first_of_more() -> None:
 
 
 def test_pairs_without_an_unrelated_sentence_are_shuffled_only() -> None:
-    of = diagnosed(pupil("bert-uncased"), lesson()["crows-pairs"], draws=1)
+    of = diagnose(half_trained_model("bert-uncased"), training_data()["crows-pairs"], draws=1)
     assert {row[2] for row in of.finding.tables[0].rows} == {"as written", "tokens shuffled", "words shuffled"}
     assert {row[7] for row in of.finding.tables[0].rows} == {None}  # one draw has no spread
 
@@ -240,9 +240,9 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
     from unmask.audit.session import Session
     from unmask.models import Engine
 
-    part = lesson()["stereoset"]
+    part = training_data()["stereoset"]
     data = as_whole(part)
-    subject = Session(Engine(open_lm(str(pupil("bert-uncased")))))
+    subject = Session(Engine(open_lm(str(half_trained_model("bert-uncased")))))
     what = MEANING.observe(subject, data, DiagnosisSettings(draws=1))
     of = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1))
     assert [row[-1] for row in of.tables[0].rows] == [*[81.19, 73.18, None, 76.08] * 2, None, 76.08]
@@ -252,21 +252,21 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
 
 
 def test_one_pair_says_why_it_has_no_interval() -> None:
-    data = lesson()["stereoset"]
-    of = diagnosed(pupil("bert-uncased"), replace(data, items=data.items[1:2]), draws=2)
+    data = training_data()["stereoset"]
+    of = diagnose(half_trained_model("bert-uncased"), replace(data, items=data.items[1:2]), draws=2)
     assert all("no interval, too few: 1 pairs" in answer for answer in of.finding.answers)
 
 
 def test_nothing_to_read_is_said_and_still_drawn() -> None:
-    data = replace(lesson()["stereoset"], items=(Pair("x/0", "", ""),))
-    of = diagnosed(zoo.folder("bert-uncased"), data, draws=2)
+    data = replace(training_data()["stereoset"], items=(Pair("x/0", "", ""),))
+    of = diagnose(zoo.folder("bert-uncased"), data, draws=2)
     assert [answer.partition(": ")[2] for answer in of.finding.answers] == ["no pair could be read"] * 2
     assert of.finding.plots[0].chart.to_dict()
 
 
 def test_no_draws_and_causal_models_are_refused() -> None:
-    data = lesson()["stereoset"]
+    data = training_data()["stereoset"]
     with pytest.raises(DataError, match="draws is 0, expected at least 1"):
-        diagnosed(zoo.folder("bert-uncased"), data, draws=0)
+        diagnose(zoo.folder("bert-uncased"), data, draws=0)
     with pytest.raises(ModelError, match="meaning needs masked models"):
-        diagnosed(zoo.folder("gpt2"), data)
+        diagnose(zoo.folder("gpt2"), data)

@@ -31,7 +31,8 @@ from hypothesis import strategies as st
 from unmask.core.errors import MAX_MESSAGE, UnmaskError
 
 BUDGET = int(os.environ.get("UNMASK_FUZZ", "40"))  # damaged inputs of each boundary in `make test`
-PATIENCE = 20.0  # seconds; longer is a hang
+PATIENCE = 20.0  # seconds of processor time; longer is a hang
+WAITING = 180.0  # seconds on the clock, which other programs on the machine prolong: it waits for nothing
 Files = Mapping[str, bytes]  # name in the folder → content
 Damage = tuple[int, int, int]  # three large numbers: which file, which kind of damage, where and with what
 
@@ -98,7 +99,7 @@ def fuzz(boundary: Boundary, inputs: int, *, seed_of_run: int = 0, stop: bool = 
     tally, examples = Tally(), boundary.examples()
     assert examples, "a boundary needs a valid example"
     for example in examples:  # what is valid must be accepted, or the fuzzing shows nothing
-        with written(example) as folder:
+        with write_folder(example) as folder:
             boundary.read(folder)
 
     @seed(seed_of_run)
@@ -112,10 +113,10 @@ def fuzz(boundary: Boundary, inputs: int, *, seed_of_run: int = 0, stop: bool = 
     )
     @given(st.integers(0, len(examples) - 1), mutations())
     def attempt(which: int, damages: list[Damage]) -> None:
-        files = damaged(examples[which], damages)
+        files = damage(examples[which], damages)
         tally.tried += 1
         try:
-            with written(files) as folder, limited(PATIENCE):
+            with write_folder(files) as folder, time_limit():
                 boundary.read(folder)
         except UnmaskError as error:
             check_message(error)
@@ -155,7 +156,7 @@ def check_message(error: UnmaskError) -> None:
     assert len(text) <= MAX_MESSAGE + 3
 
 
-def damaged(files: Files, damages: Sequence[Damage]) -> dict[str, bytes]:
+def damage(files: Files, damages: Sequence[Damage]) -> dict[str, bytes]:
     """The files after the damages."""
     changed = dict(files)
     for which, kind, where in damages:
@@ -220,7 +221,7 @@ def _json(content: bytes, rng: random.Random) -> bytes:
         value = json.loads(content)
     except (ValueError, RecursionError):
         return _flip(content, rng)
-    return _dump(_replaced(value, rng))
+    return _dump(_replace_part(value, rng))
 
 
 def _dump(value: Any) -> bytes:
@@ -242,7 +243,7 @@ def _yaml(content: bytes, rng: random.Random) -> bytes:
         value = yaml.safe_load(content)
     except Exception:
         return _flip(content, rng)
-    return _dump(_replaced(value, rng))  # JSON is YAML
+    return _dump(_replace_part(value, rng))  # JSON is YAML
 
 
 def _cells(content: bytes, rng: random.Random) -> bytes:
@@ -270,7 +271,7 @@ def _cells(content: bytes, rng: random.Random) -> bytes:
     return stream.getvalue().encode("utf-8", errors="surrogatepass")
 
 
-def _replaced(value: Any, rng: random.Random) -> Any:  # noqa: PLR0911 - one way to damage per line
+def _replace_part(value: Any, rng: random.Random) -> Any:  # noqa: PLR0911 - one way to damage per line
     """The value with one part replaced, removed, renamed or wrapped; the deeper the rarer to stop."""
     if isinstance(value, dict) and value and rng.random() < 0.85:
         key = rng.choice(sorted(value, key=str))
@@ -279,19 +280,19 @@ def _replaced(value: Any, rng: random.Random) -> Any:  # noqa: PLR0911 - one way
             return {name: each for name, each in value.items() if name != key}
         if what == 1:
             return {(str(rng.choice(HOSTILE)) if name == key else name): each for name, each in value.items()}
-        return {name: _replaced(each, rng) if name == key else each for name, each in value.items()}
+        return {name: _replace_part(each, rng) if name == key else each for name, each in value.items()}
     if isinstance(value, list) and value and rng.random() < 0.85:
         at = rng.randrange(len(value))
         if rng.random() < 0.1:
             return value[:at] + value[at + 1 :]
-        return [_replaced(each, rng) if number == at else each for number, each in enumerate(value)]
+        return [_replace_part(each, rng) if number == at else each for number, each in enumerate(value)]
     if rng.random() < 0.1:
         return [value]
     return rng.choice(HOSTILE)
 
 
 @contextmanager
-def written(files: Files) -> Iterator[Path]:
+def write_folder(files: Files) -> Iterator[Path]:
     """A temporary folder that holds the files."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     try:
@@ -305,14 +306,18 @@ def written(files: Files) -> Iterator[Path]:
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise `Hang` if the block takes longer."""
+def time_limit() -> Iterator[None]:
+    """Raise `Hang` if the block computes longer than `PATIENCE`, or takes longer than `WAITING` on the clock."""
+    begin, computed = time.monotonic(), time.process_time()
 
-    def late(*_: object) -> None:
-        raise Hang(f"not finished after {seconds:g} s")
+    def check(*_: object) -> None:
+        if time.process_time() - computed > PATIENCE:
+            raise Hang(f"not finished after {PATIENCE:g} s of processor time")
+        if time.monotonic() - begin > WAITING:
+            raise Hang(f"not finished after {WAITING:g} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGALRM, check)
+    signal.setitimer(signal.ITIMER_REAL, 0.5, 0.5)
     try:
         yield
     finally:

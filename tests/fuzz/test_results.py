@@ -105,7 +105,7 @@ MAKERS: Mapping[str, Callable[[Path], None]] = {
 
 
 @functools.cache
-def made(kind: str) -> dict[str, bytes]:
+def make_files(kind: str) -> dict[str, bytes]:
     """The files of a small result of this kind."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("UNMASK_TEST_ZOO", tempfile.mkdtemp(prefix="unmask-zoo-"))
@@ -118,7 +118,7 @@ def made(kind: str) -> dict[str, bytes]:
 def original(kind: str) -> unmask.Result:
     """The undamaged result, to compare with."""
     folder = Path(tempfile.mkdtemp(prefix="unmask-fuzz-"))
-    for name, content in made(kind).items():
+    for name, content in make_files(kind).items():
         (folder / name).write_bytes(content)
     result = load(folder)
     if isinstance(result, AuditResult):
@@ -174,7 +174,7 @@ def read_page(folder: Path) -> None:
 
 def column_examples() -> list[dict[str, bytes]]:
     """The tables of an audit as JSON by column, which `read_columns` turns back into Parquet."""
-    files = made("audit")
+    files = make_files("audit")
     tables = {}
     for name in (ITEMS, TOKENS):
         table = pq.read_table(pa.BufferReader(files[name]))
@@ -184,7 +184,7 @@ def column_examples() -> list[dict[str, bytes]]:
 
 def read_columns(folder: Path) -> None:
     """Write the tables with whatever columns and types they have now, and read them."""
-    meta: Any = json.loads(made("audit")[RESULT])
+    meta: Any = json.loads(make_files("audit")[RESULT])
     for name in (ITEMS, TOKENS):
         try:
             columns = json.loads((folder / f"{name}.json").read_bytes())
@@ -194,20 +194,20 @@ def read_columns(folder: Path) -> None:
             pq.write_table(table.replace_schema_metadata({"digest": meta["details"]["digest"]}), folder / name)
         except Exception as error:  # no Parquet file
             raise ResultError(f"no table: {type(error).__name__}") from error
-    (folder / RESULT).write_bytes(made("audit")[RESULT])
+    (folder / RESULT).write_bytes(make_files("audit")[RESULT])
     read_result(folder)
     read_page(folder)
 
 
 def only(kind: str, *names: str) -> Callable[[], list[dict[str, bytes]]]:
-    return lambda: [{name: content for name, content in made(kind).items() if not names or name in names}]
+    return lambda: [{name: content for name, content in make_files(kind).items() if not names or name in names}]
 
 
 def with_tables(kind: str, read: Callable[[Path], None]) -> Callable[[Path], None]:
     """Read a folder in which only `result.json` was damaged."""
 
     def read_whole(folder: Path) -> None:
-        for name, content in made(kind).items():
+        for name, content in make_files(kind).items():
             if not (folder / name).exists():
                 (folder / name).write_bytes(content)
         read(folder)
@@ -217,7 +217,7 @@ def with_tables(kind: str, read: Callable[[Path], None]) -> Callable[[Path], Non
 
 def old_results() -> list[dict[str, bytes]]:
     """Results as they were before schema 2."""
-    new = json.loads(made("audit")[RESULT])
+    new = json.loads(make_files("audit")[RESULT])
     audit = {"schema": 1} | {key: new[key] for key in ("unmask", "model", "data", "options", "versions", "estimates")}
     finding = {
         "name": "s",

@@ -27,11 +27,11 @@ def true_readings() -> dict[bytes, StoredReadings]:
     """The readings of forty inputs, half of them with attention."""
     chance = random.Random(3)
 
-    def stored(number: int) -> StoredReadings:
+    def store_reading(number: int) -> StoredReadings:
         reads = {(n, chance.randrange(900)): (-chance.randrange(1, 64) / 8, chance.randrange(900)) for n in range(9)}
         return StoredReadings.of(reads, np.arange(1, 9) / 64.0 if number % 2 else None)
 
-    return {chance.randbytes(16): stored(number) for number in range(40)}
+    return {chance.randbytes(16): store_reading(number) for number in range(40)}
 
 
 @functools.cache
@@ -76,12 +76,12 @@ def use_store(path: Path, truth: dict[bytes, StoredReadings], *, save: bool) -> 
 
 def compare_readings(fetched: dict[bytes, StoredReadings], truth: dict[bytes, StoredReadings]) -> None:
     """Nothing but what was saved."""
-    for key, stored in fetched.items():
-        assert stored.answers.items() <= truth[key].answers.items(), "a wrong reading"
+    for key, store_reading in fetched.items():
+        assert store_reading.answers.items() <= truth[key].answers.items(), "a wrong reading"
         received = truth[key].attention_received
-        if stored.attention_received is not None:
+        if store_reading.attention_received is not None:
             assert received is not None
-            assert stored.attention_received.tolist() == received.tolist(), "wrong attention"
+            assert store_reading.attention_received.tolist() == received.tolist(), "wrong attention"
 
 
 def check_rows(folder: Path) -> None:

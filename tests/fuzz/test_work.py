@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 
-from training.test_train import ROWS, Line, pairs, squares
+from training.test_trainer import ROWS, Line, pairs, squares
 from unmask.corpus.training_effect import _read_record as read_record
 from unmask.mitigate.checkpoint import MOVED, RECORD, SCHEMA1, WORK, finished_details, own_files
 from unmask.tasks.bias_curve import _read as read_points
@@ -54,7 +54,7 @@ def left_by_training() -> list[Files]:
 
 
 @cache
-def trained() -> float:
+def trained_weight() -> float:
     """The weight at the end of the whole training."""
     model, folder = Line(), tempfile.mkdtemp()
     train(model, ROWS, pairs, SETTINGS, folder, loss=squares)
@@ -66,7 +66,7 @@ def resume(folder: Path) -> None:
     """The training ends with the same weight, whatever its checkpoint is worth."""
     model = Line()
     train(model, ROWS, pairs, SETTINGS, folder, loss=squares)
-    assert model.a.item() == trained()
+    assert model.a.item() == trained_weight()
 
 
 def mitigations() -> list[Files]:

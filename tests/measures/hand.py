@@ -116,7 +116,7 @@ class Hand:
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(at for at, one in enumerate(ids) if one == self.mask_id)
 
-    def shown(self, probe: Probe) -> tuple[list[str], str]:
+    def describe(self, probe: Probe) -> tuple[list[str], str]:
         """The tokens read and where, and the sentence with what is masked in brackets."""
         tokens = self.tokens(probe.ids)
         text = " ".join(f"<{token}>" if at in probe.masked else token for at, token in enumerate(tokens))
@@ -146,7 +146,7 @@ def readings(probes: Iterable[Probe], rule: Callable[[Probe], Reading]) -> Readi
     return Readings(asked)
 
 
-class Asked:
+class RecordingEngine:
     """Stands in the engine's place: answers by a rule, and remembers what it was asked."""
 
     def __init__(self, lm: Hand, rule: Callable[[Probe], Reading], *, items: int = 1000, by_length: int = 1) -> None:

@@ -17,13 +17,13 @@ PAIR = pair("the man ran", "the old lady ran")
 MASKED, CAUSAL = Hand(), Hand("causal")
 
 
-def asked(name: str, lm: Hand = MASKED, item: Pair = PAIR) -> dict[str, tuple[Probe, ...]]:
+def probes_of(name: str, lm: Hand = MASKED, item: Pair = PAIR) -> dict[str, tuple[Probe, ...]]:
     return dict(find(name).probes(item, lm))
 
 
 def only(name: str, lm: Hand = MASKED, item: Pair = PAIR) -> dict[str, Probe]:
     """One probe a sentence."""
-    found = asked(name, lm, item)
+    found = probes_of(name, lm, item)
     assert list(found) == ["more", "less"]
     assert all(len(probes) == 1 for probes in found.values())
     return {side: probes[0] for side, probes in found.items()}
@@ -44,8 +44,8 @@ def only(name: str, lm: Hand = MASKED, item: Pair = PAIR) -> dict[str, Probe]:
 )
 def test_tokens_masked_one_at_a_time(name: str, more: tuple[list[str], str], less: list[str]) -> None:
     found = only(name)
-    assert MASKED.shown(found["more"]) == more
-    assert MASKED.shown(found["less"])[0] == less
+    assert MASKED.describe(found["more"]) == more
+    assert MASKED.describe(found["less"])[0] == less
     assert all(probe.one_at_a_time and not probe.attention for probe in found.values())
 
 
@@ -60,37 +60,40 @@ def test_tokens_masked_one_at_a_time(name: str, more: tuple[list[str], str], les
 )
 def test_every_content_token_read_at_once(name: str, more: str, less: str) -> None:
     found = only(name)
-    assert MASKED.shown(found["more"]) == (["the@1", "man@2", "ran@3"], more)
-    assert MASKED.shown(found["less"]) == (["the@1", "old@2", "lady@3", "ran@4"], less)
+    assert MASKED.describe(found["more"]) == (["the@1", "man@2", "ran@3"], more)
+    assert MASKED.describe(found["less"]) == (["the@1", "old@2", "lady@3", "ran@4"], less)
     assert all(not probe.one_at_a_time for probe in found.values())
     assert all(probe.attention == name.startswith("aula") for probe in found.values())
 
 
 def test_sss_masks_all_changed_tokens_and_reads_each_at_every_place() -> None:
     found = only("sss")
-    assert MASKED.shown(found["more"]) == (["man@2"], "[CLS] the <man> ran [SEP]")
-    assert MASKED.shown(found["less"]) == (["old@2", "lady@2", "old@3", "lady@3"], "[CLS] the <old> <lady> ran [SEP]")
+    assert MASKED.describe(found["more"]) == (["man@2"], "[CLS] the <man> ran [SEP]")
+    assert MASKED.describe(found["less"]) == (
+        ["old@2", "lady@2", "old@3", "lady@3"],
+        "[CLS] the <old> <lady> ran [SEP]",
+    )
     assert not found["less"].one_at_a_time
 
 
 def test_sss_diagonal_reads_each_at_its_own_place() -> None:
     found = only("sss-diagonal")
-    assert MASKED.shown(found["more"]) == (["man@2"], "[CLS] the <man> ran [SEP]")
-    assert MASKED.shown(found["less"]) == (["old@2", "lady@3"], "[CLS] the <old> <lady> ran [SEP]")
+    assert MASKED.describe(found["more"]) == (["man@2"], "[CLS] the <man> ran [SEP]")
+    assert MASKED.describe(found["less"]) == (["old@2", "lady@3"], "[CLS] the <old> <lady> ran [SEP]")
     assert not found["less"].one_at_a_time
 
 
 def test_an_unrelated_sentence_is_no_side_of_a_pair() -> None:
     triple = pair("the man ran", "the old lady ran", unrelated="the sky ran")
     for name in ("cps", "pll", "aul", "aula", "sss", "all-masked", "crows-bias-bench", "sld"):
-        assert list(asked(name, item=triple)) == ["more", "less"]
+        assert list(probes_of(name, item=triple)) == ["more", "less"]
 
 
 @pytest.mark.parametrize("name", ["cps", "cll"])
 def test_sentences_that_share_no_token_cannot_be_scored(name: str) -> None:
     lm = CAUSAL if name == "cll" else MASKED
     with pytest.raises(Unscorable, match="nothing shared"):
-        asked(name, lm, pair("he ran", "she sat"))
+        probes_of(name, lm, pair("he ran", "she sat"))
 
 
 def test_sums_and_means_of_masked_tokens() -> None:
@@ -140,8 +143,8 @@ def test_attention_weighs_the_tokens() -> None:
 )
 def test_tokens_read_where_only_what_precedes_is_known(name: str, more: list[str], less: list[str]) -> None:
     found = only(name, CAUSAL)
-    assert CAUSAL.shown(found["more"]) == (more, "[BOS] the man ran")
-    assert CAUSAL.shown(found["less"])[0] == less
+    assert CAUSAL.describe(found["more"]) == (more, "[BOS] the man ran")
+    assert CAUSAL.describe(found["less"])[0] == less
     score = find(name).score((found["less"],), [reading(*range(-1, -len(less) - 1, -1))])
     assert score.value == -sum(range(1, len(less) + 1))
     assert score.positions == ((1, 4) if name == "cll" else (1, 2, 3, 4))
@@ -149,25 +152,25 @@ def test_tokens_read_where_only_what_precedes_is_known(name: str, more: list[str
 
 def test_without_a_begin_token_the_first_word_is_not_read() -> None:
     bare = Hand("causal", begin=False)
-    assert bare.shown(only("ll", bare)["more"])[0] == ["man@0", "ran@1"]
-    assert bare.shown(only("cll", bare)["more"])[0] == ["ran@1"]
+    assert bare.describe(only("ll", bare)["more"])[0] == ["man@0", "ran@1"]
+    assert bare.describe(only("cll", bare)["more"])[0] == ["ran@1"]
     with pytest.raises(Unscorable, match="one token only"):
-        asked("ll", bare, pair("he ran", "ran"))
+        probes_of("ll", bare, pair("he ran", "ran"))
     with pytest.raises(Unscorable, match="nothing shared"):
-        asked("cll", bare, pair("he ran", "he sat"))
+        probes_of("cll", bare, pair("he ran", "he sat"))
 
 
 @pytest.mark.parametrize("begin", [True, False])
 def test_the_first_token_by_stereosets_rule(begin: bool) -> None:
     """After the start token alone; the others after their own sentence without it."""
     lm = Hand("causal", begin=begin)
-    first, rest = asked("ll-stereoset", lm)["more"]
+    first, rest = probes_of("ll-stereoset", lm)["more"]
     start = "[BOS]" if begin else "[EOS]"
-    assert lm.shown(first) == (["the@0"], start)
-    assert lm.shown(rest) == (["man@0", "ran@1"], "the man ran")
-    (alone,) = asked("ll-stereoset", lm, pair("ran", "sat"))["less"]
-    assert lm.shown(alone) == (["sat@0"], start)
-    assert lm.shown(asked("ll-stereoset", lm, pair("he ran", "sat"))["more"][1]) == (["ran@0"], "he ran")
+    assert lm.describe(first) == (["the@0"], start)
+    assert lm.describe(rest) == (["man@0", "ran@1"], "the man ran")
+    (alone,) = probes_of("ll-stereoset", lm, pair("ran", "sat"))["less"]
+    assert lm.describe(alone) == (["sat@0"], start)
+    assert lm.describe(probes_of("ll-stereoset", lm, pair("he ran", "sat"))["more"][1]) == (["ran@0"], "he ran")
     score = find("ll-stereoset").score((first, rest), [reading(-1.0), reading(-2.0, -4.0)])
     assert score.value == -7.0
     assert score.positions == (0, 1, 2)
@@ -177,9 +180,9 @@ def test_the_first_token_by_stereosets_rule(begin: bool) -> None:
 
 def test_stereosets_rule_needs_something_to_start_from() -> None:
     with pytest.raises(Unscorable, match="neither"):
-        asked("ll-stereoset", Hand("causal", begin=False, end=False))
+        probes_of("ll-stereoset", Hand("causal", begin=False, end=False))
     with pytest.raises(Unscorable, match="too long"):
-        asked("ll-stereoset", Hand("causal", longest=3))
+        probes_of("ll-stereoset", Hand("causal", longest=3))
 
 
 # ------------------------------------------------------------------------------------- likelihoods
@@ -194,14 +197,14 @@ def test_scores_are_natural_logarithms() -> None:
 
 def test_cll_reads_one_input_where_the_sentences_differ_after_their_shared_words_only() -> None:
     """Two inputs of equal scores would differ in the last digits by the batches they are in: a decision by chance."""
-    tie = asked("cll", CAUSAL, pair("the man ran", "the man sat"))
+    tie = probes_of("cll", CAUSAL, pair("the man ran", "the man sat"))
     assert tie["more"] == tie["less"]
     assert set(tie) == {"more", "less"}
-    assert CAUSAL.shown(tie["less"][0])[0] == ["the@0", "man@1"]
+    assert CAUSAL.describe(tie["less"][0])[0] == ["the@0", "man@1"]
     for other in (
         pair("the man ran", "the boy ran"),
         pair("he ran", "she ran"),
         pair("the man ran off", "the man sat off"),
     ):
-        found = asked("cll", CAUSAL, other)
+        found = probes_of("cll", CAUSAL, other)
         assert found["more"] != found["less"]

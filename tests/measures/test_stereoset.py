@@ -23,17 +23,17 @@ def triple(context: str, *sentences: str) -> Pair:
 WORDS = triple("The BLANK sat.", "The king sat.", "The gardener sat.", "The ship sat.")
 
 
-def shown(item: Pair, lm: Hand, name: str = "ss") -> dict[str, list[tuple[list[str], str]]]:
-    return {side: [lm.shown(one) for one in probes] for side, probes in find(name).probes(item, lm).items()}
+def describe_probes(item: Pair, lm: Hand, name: str = "ss") -> dict[str, list[tuple[list[str], str]]]:
+    return {side: [lm.describe(one) for one in probes] for side, probes in find(name).probes(item, lm).items()}
 
 
 def texts(item: Pair, lm: Hand, name: str) -> list[str]:
-    return [text for _, text in shown(item, lm, name)["less"]]
+    return [text for _, text in describe_probes(item, lm, name)["less"]]
 
 
 def test_the_word_is_read_sub_token_by_sub_token_at_the_first_mask() -> None:
     """Its tokens already read are put back as text."""
-    found = shown(WORDS, MASKED)
+    found = describe_probes(WORDS, MASKED)
     assert found["more"] == [(["king@2"], "[CLS] The [MASK] sat . [SEP]")]
     assert found["less"] == [
         (["gard@2"], "[CLS] The [MASK] sat . [SEP]"),
@@ -45,8 +45,8 @@ def test_the_word_is_read_sub_token_by_sub_token_at_the_first_mask() -> None:
 
 def test_with_the_space_mended_the_word_is_encoded_as_it_stands() -> None:
     plain, mended = Hand(spaced=True), Hand(spaced=True)
-    assert [reads for reads, _ in shown(WORDS, plain)["less"]] == [["gard@2"], ["##ener@3"]]
-    assert [reads for reads, _ in shown(WORDS, mended, "ss-spaced")["less"]] == [["_gard@2"], ["##ener@3"]]
+    assert [reads for reads, _ in describe_probes(WORDS, plain)["less"]] == [["gard@2"], ["##ener@3"]]
+    assert [reads for reads, _ in describe_probes(WORDS, mended, "ss-spaced")["less"]] == [["_gard@2"], ["##ener@3"]]
     assert plain.texts[1:3] == ["The [MASK] sat.", "The gard[MASK] sat."]
     assert mended.texts[1:3] == ["The[MASK] sat.", "The gard[MASK] sat."]
 
@@ -61,12 +61,12 @@ def test_nothing_but_spaces_is_taken_away() -> None:
 
 def test_a_word_at_the_start_has_no_space_to_mend() -> None:
     item = triple("BLANK sat.", "Kings sat.", "Gardeners sat.", "Ships sat.")
-    assert shown(item, SPACED, "ss-spaced")["more"][0][0] == ["King@1"]
-    assert shown(item, MASKED, "ss-spaced")["less"] == shown(item, MASKED)["less"]
+    assert describe_probes(item, SPACED, "ss-spaced")["more"][0][0] == ["King@1"]
+    assert describe_probes(item, MASKED, "ss-spaced")["less"] == describe_probes(item, MASKED)["less"]
 
 
 def test_a_tokenizer_without_marks_of_spaces_is_asked_the_same_either_way() -> None:
-    assert shown(WORDS, MASKED, "ss-spaced") == shown(WORDS, MASKED)
+    assert describe_probes(WORDS, MASKED, "ss-spaced") == describe_probes(WORDS, MASKED)
 
 
 def test_two_blanks_are_filled_alike_and_the_last_is_read() -> None:
@@ -79,7 +79,7 @@ def test_two_blanks_are_filled_alike_and_the_last_is_read() -> None:
         "A gard[MASK] and a gard[MASK] ran.",
     ]
     for name in ("ss", "ss-spaced"):
-        assert shown(item, MASKED, name)["more"] == [(["king@2"], "[CLS] A [MASK] and a [MASK] ran . [SEP]")]
+        assert describe_probes(item, MASKED, name)["more"] == [(["king@2"], "[CLS] A [MASK] and a [MASK] ran . [SEP]")]
         assert texts(item, MASKED, name) == [
             "[CLS] A [MASK] and a [MASK] ran . [SEP]",
             "[CLS] A gard [MASK] and a gard [MASK] ran . [SEP]",
@@ -88,7 +88,7 @@ def test_two_blanks_are_filled_alike_and_the_last_is_read() -> None:
 
 def test_punctuation_is_no_part_of_the_word() -> None:
     item = triple("He is BLANK.", "He is 'old'.", "He is new!", "He is sky")
-    assert [probes[0][0] for probes in shown(item, MASKED).values()] == [["old@3"], ["new@3"], ["sky@3"]]
+    assert [probes[0][0] for probes in describe_probes(item, MASKED).values()] == [["old@3"], ["new@3"], ["sky@3"]]
 
 
 @pytest.mark.parametrize("sentence", ["He is", "He is ..."])
@@ -98,7 +98,10 @@ def test_a_sentence_without_a_word_there_cannot_be_scored(sentence: str) -> None
 
 
 def test_a_causal_model_reads_the_whole_sentence_by_the_first_token_rule() -> None:
-    assert shown(WORDS, CAUSAL)["more"] == [(["The@0"], "[BOS]"), (["king@0", "sat@1", ".@2"], "The king sat .")]
+    assert describe_probes(WORDS, CAUSAL)["more"] == [
+        (["The@0"], "[BOS]"),
+        (["king@0", "sat@1", ".@2"], "The king sat ."),
+    ]
 
 
 # ------------------------------------------------------------------------------ sentences that follow
@@ -109,7 +112,7 @@ FOLLOWS = triple("A king sat.", "He ran.", "She ran.", "Sky.")
 def test_a_next_sentence_head_is_asked_where_there_is_one() -> None:
     lm = Hand(next_sentence=True)
     (probe,) = find("ss").probes(FOLLOWS, lm)["more"]
-    assert lm.shown(probe)[1] == "[CLS] A king sat . [SEP] He ran . [SEP]"
+    assert lm.describe(probe)[1] == "[CLS] A king sat . [SEP] He ran . [SEP]"
     assert (probe.head, probe.reads, probe.split) == ("next", ((0, 0),), 6)
     (word,) = find("ss").probes(WORDS, lm)["more"]
     assert word.head == "lm"
@@ -117,10 +120,10 @@ def test_a_next_sentence_head_is_asked_where_there_is_one() -> None:
 
 def test_else_the_second_sentence_is_read_after_the_first() -> None:
     (probe,) = find("ss").probes(FOLLOWS, MASKED)["more"]
-    assert MASKED.shown(probe) == (["He@6", "ran@7", ".@8"], "[CLS] A king sat . [SEP] <He> <ran> <.> [SEP]")
+    assert MASKED.describe(probe) == (["He@6", "ran@7", ".@8"], "[CLS] A king sat . [SEP] <He> <ran> <.> [SEP]")
     assert (probe.one_at_a_time, probe.split) == (True, 6)
     (probe,) = find("ss").probes(FOLLOWS, CAUSAL)["less"]
-    assert CAUSAL.shown(probe) == (["She@4", "ran@5", ".@6"], "[BOS] A king sat . She ran .")
+    assert CAUSAL.describe(probe) == (["She@4", "ran@5", ".@6"], "[BOS] A king sat . She ran .")
 
 
 # --------------------------------------------------------------------------------------------- scores

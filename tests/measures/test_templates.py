@@ -17,8 +17,8 @@ TEMPLATE = pair("he is an actor", "she is an actor", slot="subject", word="actor
 THIRD = pair("he is an actor", "she is an actor", unrelated="they are an actor", slot="subject", word="actor")
 
 
-def shown(name: str, item: Pair, lm: Hand) -> dict[str, list[tuple[list[str], str]]]:
-    return {side: [lm.shown(one) for one in probes] for side, probes in find(name).probes(item, lm).items()}
+def describe_probes(name: str, item: Pair, lm: Hand) -> dict[str, list[tuple[list[str], str]]]:
+    return {side: [lm.describe(one) for one in probes] for side, probes in find(name).probes(item, lm).items()}
 
 
 def logs(*probabilities: float) -> tuple[float, ...]:
@@ -33,13 +33,13 @@ THEY = (["they@1", "are@2"], "[CLS] <they> <are> an acto ##r [SEP]")
 
 
 def test_ppd_masks_the_slot() -> None:
-    assert shown("ppd", TEMPLATE, MASKED) == {"more": [HE], "less": [SHE]}
-    assert shown("ppd", THIRD, MASKED) == {"more": [HE], "less": [SHE], "unrelated": [THEY]}
+    assert describe_probes("ppd", TEMPLATE, MASKED) == {"more": [HE], "less": [SHE]}
+    assert describe_probes("ppd", THIRD, MASKED) == {"more": [HE], "less": [SHE], "unrelated": [THEY]}
 
 
 def test_ppd_normalised_sets_each_word_against_the_other_and_the_third_against_both() -> None:
-    assert shown("ppd-normalised", TEMPLATE, MASKED) == {"more": [HE, SHE], "less": [SHE, HE]}
-    assert shown("ppd-normalised", THIRD, MASKED) == {
+    assert describe_probes("ppd-normalised", TEMPLATE, MASKED) == {"more": [HE, SHE], "less": [SHE, HE]}
+    assert describe_probes("ppd-normalised", THIRD, MASKED) == {
         "more": [HE, SHE],
         "less": [SHE, HE],
         "unrelated": [THEY, HE, SHE],
@@ -49,7 +49,7 @@ def test_ppd_normalised_sets_each_word_against_the_other_and_the_third_against_b
 def test_a_causal_model_is_asked_which_sentence_is_likelier() -> None:
     he = (["he@0", "is@1", "an@2", "acto@3", "##r@4"], "[BOS] he is an acto ##r")
     for name in ("ppd", "ppd-normalised"):
-        found = shown(name, THIRD, CAUSAL)
+        found = describe_probes(name, THIRD, CAUSAL)
         assert found["more"][0] == he
         assert [len(probes) for probes in found.values()] == [2, 2, 3]
         assert found["less"][1] == found["unrelated"][1] == he
@@ -79,7 +79,7 @@ def test_a_causal_read_speaks_of_the_token_after_it() -> None:
 
 
 def test_lpbs_reads_the_target_with_the_word_and_without() -> None:
-    assert shown("lpbs", TEMPLATE, MASKED) == {
+    assert describe_probes("lpbs", TEMPLATE, MASKED) == {
         "more": [HE, (["he@1"], "[CLS] <he> is an <acto> <##r> [SEP]")],
         "less": [SHE, (["she@1"], "[CLS] <she> is an <acto> <##r> [SEP]")],
     }
@@ -88,7 +88,7 @@ def test_lpbs_reads_the_target_with_the_word_and_without() -> None:
 def test_a_target_of_several_tokens_is_read_from_the_left() -> None:
     """The tokens read already are shown."""
     item = pair("the brother sat down", "the sister sat down", slot="subject", word="sat")
-    assert shown("lpbs", item, MASKED)["less"] == [
+    assert describe_probes("lpbs", item, MASKED)["less"] == [
         (["sist@2"], "[CLS] the <sist> <##er> sat down [SEP]"),
         (["##er@3"], "[CLS] the sist <##er> sat down [SEP]"),
         (["sist@2"], "[CLS] the <sist> <##er> <sat> down [SEP]"),
@@ -112,7 +112,7 @@ def test_lpbs_is_the_log_of_how_much_the_word_raises_the_target() -> None:
 def test_the_word_is_found_whole_and_in_any_case() -> None:
     item = pair("he met Art at a party", "she met Art at a party", slot="subject", word="art")
     (_, prior) = find("lpbs").probes(item, MASKED)["more"]
-    assert MASKED.shown(prior)[1] == "[CLS] <he> met <Art> at a part ##y [SEP]"
+    assert MASKED.describe(prior)[1] == "[CLS] <he> met <Art> at a part ##y [SEP]"
     for word in ("part", "arty", "tennis"):
         lost = pair("he met Art at a party", "she met Art at a party", slot="subject", word=word)
         with pytest.raises(Unscorable, match="no word: it does not occur in the sentence"):
@@ -128,7 +128,7 @@ def test_a_word_that_is_the_target_itself_cannot_be_scored() -> None:
 
 def test_targets_of_different_length() -> None:
     item = pair("the lady sat down", "the brother sat down", slot="subject", word="sat")
-    found = shown("lpbs", item, MASKED)
+    found = describe_probes("lpbs", item, MASKED)
     assert [reads for reads, _ in found["more"]] == [["lady@2"]] * 2
     assert [reads for reads, _ in found["less"]] == [["brot@2"], ["##her@3"]] * 2
 
@@ -144,7 +144,7 @@ def test_targets_of_different_length() -> None:
 )
 def test_a_causal_model_reads_of_a_person_instead(text: str, neutral: str) -> None:
     item = pair(text, text.replace("he", "she"), slot="subject", word="actor")
-    found = shown("lpbs", item, CAUSAL)
+    found = describe_probes("lpbs", item, CAUSAL)
     assert [one for _, one in found["more"]] == [
         " ".join(CAUSAL.tokens(CAUSAL.encode(one).ids)) for one in (text, neutral)
     ]

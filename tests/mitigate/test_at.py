@@ -1,3 +1,5 @@
+"""Debiasing by orthogonal attributes and targets: another loss or other word positions would be another method."""
+
 from __future__ import annotations
 
 from pathlib import Path

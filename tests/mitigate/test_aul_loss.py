@@ -41,7 +41,7 @@ PAIRS = (
 )
 
 
-def encoded(lm: object) -> list[EncodedPair]:
+def small_pairs(lm: object) -> list[EncodedPair]:
     return [EncodedPair(lm.encode(more), lm.encode(less)) for more, less in PAIRS]  # type: ignore[attr-defined]
 
 
@@ -49,7 +49,7 @@ def encoded(lm: object) -> list[EncodedPair]:
 def test_what_is_trained_on_is_the_measure(name: str) -> None:
     """Otherwise something else than AUL would be made equal: padding or special tokens counted, a sum for a mean."""
     lm = open_lm(zoo.folder(name))
-    pairs = encoded(lm)
+    pairs = small_pairs(lm)
     with torch.no_grad():
         mine = aul_scores(lm.network, collate_pairs(pairs, lm.tokenizer.pad_token_id)).view(2, -1).T
     aul, engine = measure("aul"), Engine(lm)
@@ -66,7 +66,7 @@ def test_what_is_trained_on_is_the_measure(name: str) -> None:
 def test_the_gradient_equals_finite_differences() -> None:
     """A wrong gradient would train towards something else, and still lower some loss."""
     lm = open_lm(zoo.folder("bert-uncased"))
-    model, pairs = copy.deepcopy(lm.network.model).double().eval(), encoded(lm)
+    model, pairs = copy.deepcopy(lm.network.model).double().eval(), small_pairs(lm)
     batch = collate_pairs(pairs, lm.tokenizer.pad_token_id)
     batch["weights"] = batch["weights"].double()
 
@@ -97,7 +97,7 @@ def losses_of(strength: float) -> tuple[float, float]:
     """The loss of the original model, and of one that was changed."""
     lm = open_lm(zoo.folder("bert-uncased"))
     rows = encode_rows(["The weather was bad all week.", "The engineer wrote a long letter."], lm.tokenizer)
-    batch = AulCollator(lm.tokenizer, rows)(encoded(lm), np.random.default_rng(0))
+    batch = AulCollator(lm.tokenizer, rows)(small_pairs(lm), np.random.default_rng(0))
     network, original = (Network(copy.deepcopy(lm.network.model).eval()) for _ in range(2))
     with torch.no_grad():
         scale = float(squared_differences(original, batch).mean())

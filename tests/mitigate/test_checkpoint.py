@@ -1,3 +1,5 @@
+"""Mitigated checkpoints: one that does not open, has no record or changed nothing would be compared in vain."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Before and after a mitigation: a wrong difference or interval would call noise an improvement, or hide harm."""
+
 from __future__ import annotations
 
 import json
@@ -26,7 +28,7 @@ def row(
     return Row("ppd", name, f"{name}/{word}-{template}", groups, scores, outcome)  # type: ignore[arg-type]
 
 
-def made(shift: float, *, scored: bool = True) -> BiasEvaluation:
+def small_evaluation(shift: float, *, scored: bool = True) -> BiasEvaluation:
     rows = {
         ("ppd", TEMPLATES): [
             row(word, t, 0.5 + lean * shift, 0.5 - lean * shift)
@@ -49,7 +51,7 @@ def made(shift: float, *, scored: bool = True) -> BiasEvaluation:
 
 
 def test_the_comparison_matches_hand_computed_values() -> None:
-    finding = compare_evaluations(made(1.0), made(0.5))
+    finding = compare_evaluations(small_evaluation(1.0), small_evaluation(0.5))
     bias, proper, cost = finding.tables
     assert bias.rows[0][:4] == ("ppd", "appd", TEMPLATES, 12)
     assert bias.rows[0][4:6] == pytest.approx((0.4 / 3, 0.2 / 3))
@@ -61,11 +63,13 @@ def test_the_comparison_matches_hand_computed_values() -> None:
     assert cost.rows[0][5].value == -25.0  # type: ignore[union-attr]
     assert cost.rows[1][3].value == pytest.approx(np.e)  # type: ignore[union-attr]
     assert "still expected of women" in " ".join(finding.answers)
-    assert "no longer" in " ".join(compare_evaluations(made(1.0), made(-0.5), plots=False).answers)
+    assert "no longer" in " ".join(
+        compare_evaluations(small_evaluation(1.0), small_evaluation(-0.5), plots=False).answers
+    )
 
 
 def test_evaluations_round_trip_through_json() -> None:
-    seen = made(1.0)
+    seen = small_evaluation(1.0)
     again = read_scores(json.loads(json.dumps(scores_json(seen))))
     assert again.rows == {key: list(rows) for key, rows in seen.rows.items()}
     assert again.ability.lost.tolist() == seen.ability.lost.tolist()
@@ -80,9 +84,9 @@ def test_templates_are_split_by_expected_gender() -> None:
 
 def test_estimates_of_an_evaluation_are_those_that_the_comparison_shows() -> None:
     """Otherwise `unmask compare` of two mitigations would show other numbers than the mitigation itself."""
-    after = made(0.5)
+    after = small_evaluation(0.5)
     by_key = {(one.measure, one.data, one.group, one.statistic): one for one in bias_estimates(after)}
-    bias, proper, cost = compare_evaluations(made(1.0), after, plots=False).tables
+    bias, proper, cost = compare_evaluations(small_evaluation(1.0), after, plots=False).tables
     assert by_key["ppd", TEMPLATES, "all", "appd"].value == pytest.approx(bias.rows[0][5])
     assert by_key["ppd", TEMPLATES, "all", "mean-word-appd"].value == pytest.approx(bias.rows[1][5])
     shown = next(row for row in proper.rows if row[:2] == (WOMEN, "gender-word"))
@@ -94,7 +98,7 @@ def test_estimates_of_an_evaluation_are_those_that_the_comparison_shows() -> Non
     assert by_key["ppd", WOMEN, "all", "appd"].null is None  # a gate must not reward the loss of a right lean
 
 
-def typed(wins: dict[str, int], n: int = 40, data: str = "nine-axes") -> list[Row]:
+def typed_rows(wins: dict[str, int], n: int = 40, data: str = "nine-axes") -> list[Row]:
     """Pairs of bias types, in the first `wins` of each of which the stereotyping sentence is preferred."""
     return [
         Row("aul", data, f"{data}/{kind}-{i}", {"category": kind}, {"more": 1.0, "less": 1.5 - (i < won)}, outcome)
@@ -105,10 +109,10 @@ def typed(wins: dict[str, int], n: int = 40, data: str = "nine-axes") -> list[Ro
 
 
 def with_types(shift: float, **wins: int) -> BiasEvaluation:
-    seen = made(shift)
-    gender = typed({"occupation": 24}, data="triple-gender")
+    seen = small_evaluation(shift)
+    gender = typed_rows({"occupation": 24}, data="triple-gender")
     return BiasEvaluation(
-        {**seen.rows, ("aul", "nine-axes"): typed(wins), ("aul", "triple-gender"): gender}, seen.ability
+        {**seen.rows, ("aul", "nine-axes"): typed_rows(wins), ("aul", "triple-gender"): gender}, seen.ability
     )
 
 

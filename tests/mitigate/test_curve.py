@@ -1,3 +1,5 @@
+"""Bias by the amount of training text: a wrong sample size or category would bend the curve."""
+
 from __future__ import annotations
 
 from dataclasses import replace

@@ -80,12 +80,12 @@ def short_sentences(path: Path, enough: dict[str, int]) -> TrainingCorpus:
     raise AssertionError(f"{path.name} has too few sentences")
 
 
-def written(*, of_women: bool) -> TrainingCorpus:
+def written_corpus(*, of_women: bool) -> TrainingCorpus:
     """The same of sentences put together here, or also with words said of women alone."""
     jobs = sorted(TARGETS)
     when = [f"{time} {place}" for time in TIMES for place in PLACES]
 
-    def told(templates: Sequence[str], number: int, words: dict[str, str]) -> list[tuple[str, ...]]:
+    def fill(templates: Sequence[str], number: int, words: dict[str, str]) -> list[tuple[str, ...]]:
         return [
             (templates[n % len(templates)].format(job=jobs[7 * n % len(jobs)], when=when[n % len(when)], **words),)
             for n in range(number)
@@ -93,16 +93,16 @@ def written(*, of_women: bool) -> TrainingCorpus:
 
     she = {"they": "she", "their": "her", "them": "her", "themself": "herself", "They": "She"}
     he = {"they": "he", "their": "his", "them": "him", "themself": "himself", "They": "He"}
-    both = (*told(GENDERED, WRITTEN, she), *told(GENDERED, WRITTEN, he))
-    neutral = told(NEUTRAL, 2 * WRITTEN, {})
-    return TrainingCorpus((*both, *neutral, *(told(OF_WOMEN, WRITTEN, she) if of_women else ())), ())
+    both = (*fill(GENDERED, WRITTEN, she), *fill(GENDERED, WRITTEN, he))
+    neutral = fill(NEUTRAL, 2 * WRITTEN, {})
+    return TrainingCorpus((*both, *neutral, *(fill(OF_WOMEN, WRITTEN, she) if of_women else ())), ())
 
 
 @pytest.fixture(scope="module", params=["written", pytest.param("encyclopedia", marks=pytest.mark.needs_data)])
 def corpus(request: pytest.FixtureRequest) -> TrainingCorpus:
     """Short sentences; `she` as often as `he`, lest the text alone teach a lean."""
     if request.param == "written":
-        return written(of_women=False)
+        return written_corpus(of_women=False)
     published: Path = request.getfixturevalue("published")
     return short_sentences(
         published / "corpora" / "simplewiki.txt.xz", {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}
@@ -141,7 +141,7 @@ def before() -> dict[str, float]:
     return leans(Engine(open_lm()))
 
 
-def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
+def leans_after(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
     settings = TrainSettings(epochs=1, lr=rate, batch=32, seed=0)
     make_checkpoint(
         find(method), Engine(open_lm()), corpus, out, settings=settings, choices=MitigationOptions(remind=remind)
@@ -153,15 +153,15 @@ def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: 
 def test_professions_lean_less(
     corpus: TrainingCorpus, before: dict[str, float], tmp_path: Path, method: str, rate: float
 ) -> None:
-    after = taught(method, corpus, tmp_path / "out", rate)
+    after = leans_after(method, corpus, tmp_path / "out", rate)
     assert after["zero"] < before["zero"]
 
 
 def test_reminders_keep_words_of_men_and_of_women_apart(before: dict[str, float], tmp_path: Path) -> None:
     """Where the text says `pregnant` of women, and what is added says it of men."""
-    corpus = written(of_women=True)
-    plain = taught("cda", corpus, tmp_path / "plain", 5e-4)
-    reminded = taught("cda", corpus, tmp_path / "reminded", 5e-4, remind=2)
+    corpus = written_corpus(of_women=True)
+    plain = leans_after("cda", corpus, tmp_path / "plain", 5e-4)
+    reminded = leans_after("cda", corpus, tmp_path / "reminded", 5e-4, remind=2)
     assert plain["apart"] < before["apart"]
     assert reminded["apart"] > plain["apart"] + 0.05
     assert reminded["zero"] < before["zero"]

@@ -40,7 +40,7 @@ from unmask.vectors.static import WordVectors
 SIZE, PAIRS = 12, 160
 
 
-def planted(seed: int = 0) -> GenderedStates:
+def planted_states(seed: int = 0) -> GenderedStates:
     """States of words with gender along three directions, in four sentences each."""
     dice = np.random.default_rng(seed)
     ways = np.linalg.qr(dice.normal(size=(SIZE, 3)))[0].T
@@ -54,7 +54,7 @@ def planted(seed: int = 0) -> GenderedStates:
 
 
 def test_a_new_probe_is_at_chance_after_inlp() -> None:
-    fit, test = split_by_word(planted())
+    fit, test = split_by_word(planted_states())
     assert not set(fit.pairs) & set(test.pairs)
     space = inlp.nullspace(fit)
     np.testing.assert_allclose(space.removed @ space.removed.T, np.eye(len(space.removed)), atol=1e-9)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from tests.mitigate.test_erase import SIZE, planted
+from tests.mitigate.test_erase import SIZE, planted_states
 
 from unmask.core.errors import StatsError
 from unmask.mitigate.erase import erase_states, probe_accuracy, split_by_word
@@ -24,7 +24,7 @@ def test_the_map_is_that_of_the_authors_code() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it compiles a function in a deprecated way
         from concept_erasure import LeaceEraser
-    states, genders = planted().both()
+    states, genders = planted_states().both()
     covariance = np.cov(states.T, bias=True)
     ours = apply(erasing_map(states, genders.astype(float), covariance), states)
     theirs = LeaceEraser.fit(
@@ -36,7 +36,7 @@ def test_the_map_is_that_of_the_authors_code() -> None:
 @pytest.mark.parametrize("rows", [SIZE - 4, 400])
 def test_the_covariance_with_gender_is_zero(rows: int) -> None:
     """Also with fewer states than dimensions, where the covariance of the states is not known."""
-    gendered = planted().take(range(rows // 2))
+    gendered = planted_states().take(range(rows // 2))
     states, genders = gendered.both()
     erased = erase_states(leace_eraser(gendered, -1), states)
     cross = (erased - erased.mean(0)).T @ (genders - genders.mean())
@@ -46,7 +46,7 @@ def test_the_covariance_with_gender_is_zero(rows: int) -> None:
 
 
 def test_a_new_probe_is_at_chance() -> None:
-    fit, test = split_by_word(planted())
+    fit, test = split_by_word(planted_states())
     eraser = leace_eraser(fit, -1)
     assert probe_accuracy(fit, test, np.asarray).value > 95
     after = probe_accuracy(fit, test, lambda states: erase_states(eraser, states))
@@ -54,7 +54,7 @@ def test_a_new_probe_is_at_chance() -> None:
 
 
 def test_it_changes_the_states_less_than_inlp() -> None:
-    gendered = planted()
+    gendered = planted_states()
     states, _ = gendered.both()
     leace = np.linalg.norm(erase_states(leace_eraser(gendered, -1), states) - states)
     inlp = np.linalg.norm(remove_subspace(states, nullspace(gendered).removed) - states)
@@ -62,8 +62,8 @@ def test_it_changes_the_states_less_than_inlp() -> None:
 
 
 def test_erasing_twice_changes_nothing_more() -> None:
-    states, _ = planted().both()
-    eraser = leace_eraser(planted(), -1)
+    states, _ = planted_states().both()
+    eraser = leace_eraser(planted_states(), -1)
     once = erase_states(eraser, states)
     np.testing.assert_allclose(erase_states(eraser, once), once, atol=1e-8)
 

@@ -1,3 +1,5 @@
+"""What every method trains on, erases or refuses: a mistake here would mitigate another bias than its name says."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,12 +29,12 @@ def trained_texts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     texts: list[list[str]] = []
     from unmask.mitigate import mlm
 
-    def noted(context: Any, given: Sequence[str]) -> Any:
+    def record(context: Any, given: Sequence[str]) -> Any:
         texts.append(list(given))
         return plain(context, given)
 
     plain = mlm.tokenize_texts
-    monkeypatch.setattr(mlm, "tokenize_texts", noted)
+    monkeypatch.setattr(mlm, "tokenize_texts", record)
     return texts
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import unmask
 import zoo
-from mitigate.test_comparison import made
+from mitigate.test_comparison import small_evaluation
 from mitigate.test_run import some_of
 from mitigate.tiny import CORPUS
 from unmask.core.errors import DataError, ModelError
@@ -26,7 +26,10 @@ PREFIXES = ("Women and men do every kind of work.", "It is a fine day, and nobod
 
 def test_p_values_are_corrected_over_all_prefixes_together() -> None:
     """Two prefixes are two chances to find something: corrected one by one, a table of ten would find half a one."""
-    before, after = made(1.0), {"one": made(0.5), "two": made(0.9), "three": made(1.01)}
+    before, after = (
+        small_evaluation(1.0),
+        {"one": small_evaluation(0.5), "two": small_evaluation(0.9), "three": small_evaluation(1.01)},
+    )
     finding = compare_prefixes(before, after, seed=0)
     bias, proper, cost = finding.tables
     uncorrected = [row.p for one in after.values() for row in compare_headlines(before, one, is_compared, seed=0)]

@@ -1,3 +1,5 @@
+"""Counterfactual sentences: a wrong word, case or article would be trained on."""
+
 from __future__ import annotations
 
 import time

@@ -124,6 +124,7 @@ def test_pickled_weights_of_the_hub_are_refused_without_asking_for_a_conversion(
 
 
 REFUSING = "http://127.0.0.1:9"
+LIMIT = 80  # seconds for what takes 2 to 4 on a quiet machine, and two minutes by the library of the hub alone
 SECONDS = """
 import sys, time
 from unmask import Opening, UnmaskError, open_model
@@ -153,7 +154,7 @@ def test_without_a_connection_one_line_says_so_soon(hub: dict[str, str], tmp_pat
         assert line.startswith(f"cannot open {name.partition('+')[0]}"), line
         assert "no connection to the hub: check the network, or give a local folder" in line
     assert f"{REFUSING} does not answer: [Errno 111] Connection refused" in said[0][0]
-    assert max(seconds for _, seconds in said[1:]) < 20  # 2 to 4 on a quiet machine
+    assert max(seconds for _, seconds in said[1:]) < LIMIT
 
 
 def test_a_server_that_never_answers_is_given_up(hub: dict[str, str], tmp_path: Path) -> None:
@@ -161,11 +162,11 @@ def test_a_server_that_never_answers_is_given_up(hub: dict[str, str], tmp_path: 
         quick = {"HF_ENDPOINT": url, "HF_HOME": str(tmp_path), "HF_HUB_ETAG_TIMEOUT": "1"}
         said = timed(hub | quick, "team/tiny", "team/tiny")
     assert f"{url} does not answer: timed out" in said[1][0]
-    assert 1 <= said[1][1] < 20
+    assert 1 <= said[1][1] < LIMIT
 
 
 def test_what_is_in_the_cache_opens_without_a_connection(hub: dict[str, str]) -> None:
     timed(hub, "team/tiny")
     (first, (line, seconds)) = timed(hub | {"HF_ENDPOINT": REFUSING}, "team/tiny", "team/tiny")
     assert first[0] == line == "team/tiny"
-    assert seconds < 20
+    assert seconds < LIMIT

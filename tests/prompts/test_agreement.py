@@ -49,7 +49,7 @@ def plain_alpha(*annotators: list) -> float:
     return 1 - apart / expected
 
 
-def counted(*annotators: list) -> np.ndarray:
+def count_agreement(*annotators: list) -> np.ndarray:
     values = sorted({value for verdicts in annotators for value in verdicts if value is not None})
     return np.array([[unit.count(value) for value in values] for unit in zip(*annotators, strict=True)], float)
 
@@ -90,7 +90,7 @@ def test_prompts_with_one_annotator_do_not_count() -> None:
 def test_alpha_of_two_observers_as_published() -> None:
     """Krippendorff (2011), binary data: 0.095."""
     first, second = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    assert alpha(counted(first, second)) == pytest.approx(0.095, abs=5e-4)
+    assert alpha(count_agreement(first, second)) == pytest.approx(0.095, abs=5e-4)
 
 
 def test_alpha_of_four_observers_with_gaps_as_published() -> None:
@@ -102,8 +102,8 @@ def test_alpha_of_four_observers_with_gaps_as_published() -> None:
         [o, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, o],
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, o],
     )
-    assert alpha(counted(*observers)) == pytest.approx(0.743, abs=5e-4)
-    assert alpha(counted(*observers)) == pytest.approx(plain_alpha(*observers))
+    assert alpha(count_agreement(*observers)) == pytest.approx(0.743, abs=5e-4)
+    assert alpha(count_agreement(*observers)) == pytest.approx(plain_alpha(*observers))
 
 
 def test_full_agreement_is_one() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 import unmask
+from renderer import renderer_seconds
 from unmask import data
 from unmask.core.types import Check, Dataset
 from unmask.findings.envelope import Result
@@ -25,25 +25,17 @@ HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked =
 HIDDEN = "\x1b[31m\v\u202e"  # controls a terminal, ends XML, reorders text
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @dataclass
-class Seen:
+class PageLog:
     """What a page did while it was open."""
 
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
 
-def opened(browser: Browser, path: Path, *, scripts: bool = True, scheme: str = "light") -> tuple[Page, Seen]:
+def opened(browser: Browser, path: Path, *, scripts: bool = True, scheme: str = "light") -> tuple[Page, PageLog]:
     context = browser.new_context(java_script_enabled=scripts, color_scheme=scheme, bypass_csp=False)
-    page, seen = context.new_page(), Seen()
+    page, seen = context.new_page(), PageLog()
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
     page.on("console", lambda line: seen.errors.append(line.text) if line.type == "error" else None)
     page.on("request", lambda request: seen.requests.append(request.url))
@@ -99,20 +91,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
     return first, made.run(folder / "b", [(pairs, ["cps", "aul"])], model="other", seed=1)
 
 
-def busiest_renderer(browser: Browser) -> float:
-    """Seconds of processor time of the renderer that has computed most: unlike the clock, not those of other programs."""
-    session = browser.new_browser_cdp_session()
-    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
-    session.detach()
-    return max(process["cpuTime"] for process in processes if process["type"] == "renderer")
-
-
 def test_a_page_of_1508_pairs_is_under_five_megabytes_and_live_within_two_seconds(many: Path, browser: Browser) -> None:
     assert 1_000_000 < many.stat().st_size < 5_000_000
     times = []
     for _ in range(3):
         page, seen = opened(browser, many)  # a context of its own, so renderers of its own
-        times.append(busiest_renderer(browser))
+        times.append(renderer_seconds(browser))
         assert seen.errors == []
         assert seen.requests == [many.as_uri()]
         page.context.close()

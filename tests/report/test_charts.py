@@ -1,3 +1,5 @@
+"""Charts show the estimates they are made from, on the axis and in the colour of their meaning."""
+
 from __future__ import annotations
 
 import math

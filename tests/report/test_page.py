@@ -1,3 +1,5 @@
+"""The page of an audit: a reader would miss a section, number or warning, or run hostile text, if these failed."""
+
 from __future__ import annotations
 
 import base64

@@ -1,3 +1,5 @@
+"""Example pairs: wrong ones, a wrong order or wrong shading would show a reader another model."""
+
 from __future__ import annotations
 
 import pyarrow as pa

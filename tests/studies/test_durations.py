@@ -28,8 +28,7 @@ DEBIASING = {
 }
 
 
-@pytest.fixture(scope="module")
-def rate() -> float:
+def measure_rate() -> float:
     """Operations per second of processor time that this machine reaches on one thread, by plain forward passes."""
     torch.set_num_threads(1)
     encoder = open_lm(MODEL, Opening(device="cpu", offline=True)).network.model.base_model
@@ -47,15 +46,15 @@ def rate() -> float:
     ("name", "limit", "settings"),
     [("prompts", 20, {"prompts": 4}), ("paraphrase", 24, {}), ("debiasing", 16, DEBIASING)],
 )
-def test_a_forecast_is_within_a_factor_of_two(
-    name: str, limit: int, settings: dict[str, Any], rate: float, tmp_path: Path
-) -> None:
+def test_a_forecast_is_within_a_factor_of_two(name: str, limit: int, settings: dict[str, Any], tmp_path: Path) -> None:
     """In processor time on one thread, at the speed of this machine: other programs on it do not matter."""
     chosen = StudyOptions(models=(MODEL,), limit=limit, reduced=True, settings=settings)
     plan = plan_study(find(name), chosen, Runtime(zoo.MINIATURE, device="cpu", offline=True, threads=1))
-    forecast = sum(expected_duration(step, plan.runtime)[CPU] for step in plan.steps) * CPU.ops_per_second / rate
-    start = time.process_time()
+    operations = sum(expected_duration(step, plan.runtime)[CPU] for step in plan.steps) * CPU.ops_per_second
+    before, start = measure_rate(), time.process_time()
     result = run_plan(plan, tmp_path)
     took = time.process_time() - start
+    rate = (before + measure_rate()) / 2  # neighbours on the processor's cores slow it down, now more, now less
+    forecast = operations / rate
     assert not result.meta["details"]["failed"]
     assert 0.5 < forecast / took < 2.0, f"forecast {forecast:.1f} s, took {took:.1f} s"

@@ -196,14 +196,15 @@ from studies import toys
 from unmask.studies import Runtime, StudyOptions
 from unmask.studies.run import plan_study, run_plan
 a = toys.step("a", plus=1, trace=sys.argv[3])
-b = toys.step("b", inputs=[a], plus=2, trace=sys.argv[3], seconds=float(sys.argv[4]))
+b = toys.step("b", inputs=[a], plus=2, trace=sys.argv[3], hold=sys.argv[4])
 c = toys.step("c", inputs=[a, b], plus=3, trace=sys.argv[3])
 run_plan(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Path(sys.argv[2]))
 """
-    out, trace = tmp_path / "out", tmp_path / "trace"
-    words = [sys.executable, "-c", code, str(Path(__file__).parents[1]), str(out), str(trace), "1.5"]
+    out, trace, hold = tmp_path / "out", tmp_path / "trace", tmp_path / "hold"
+    hold.touch()  # step b does not end before it is killed
+    words = [sys.executable, "-c", code, *map(str, (Path(__file__).parents[1], out, trace, hold))]
     killed = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while not list(out.glob("steps/*.partial")) or not trace.exists():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -216,6 +217,7 @@ run_plan(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Pat
     states = {step.name: step.state for step in study_status(out).steps}
     assert states == {"a": "done", "b": "interrupted", "c": "waiting"}
     assert not study_status(out).running
+    hold.unlink()
     subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
     assert numbers(out) == {"a": 1, "b": 3, "c": 7}
     assert trace.read_text().split() == ["a", "b", "c"]

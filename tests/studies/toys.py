@@ -30,6 +30,8 @@ def _write(context: StepContext, value: int) -> None:
 def _add(context: StepContext) -> None:
     value = context.parameters["plus"] + sum(number(folder) for folder in context.inputs.values())
     time.sleep(context.parameters.get("seconds", 0.0))
+    while "hold" in context.parameters and Path(context.parameters["hold"]).exists():
+        time.sleep(0.01)
     _write(context, value)
 
 

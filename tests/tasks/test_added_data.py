@@ -27,7 +27,7 @@ def comment(text: str, *, toxic: bool) -> Example:
     return Example(f"{text} {FILLER}"[:59], None, LABELS[toxic])
 
 
-def unbalanced() -> list[Example]:
+def unbalanced_comments() -> list[Example]:
     """20 comments, 5 toxic; of the four that say gay three are: share 3/4 against 1/4."""
     rows = [comment(f"gay people {at} are", toxic=at < 3) for at in range(4)]
     rows += [comment(f"the weather {at} is", toxic=at < 1) for at in range(14)]
@@ -36,8 +36,8 @@ def unbalanced() -> list[Example]:
 
 def test_as_many_are_wanted_as_make_the_shares_equal() -> None:
     """3 toxic of n must be 5 of 20: n = 12, so 8 more; of muslim 1 of n: n = 4, so 2 more."""
-    assert needed_examples(unbalanced()) == {("gay", 0): 8, ("muslim", 0): 2}
-    balanced = [*unbalanced(), *(comment(f"gay friends {at}", toxic=False) for at in range(8))]
+    assert needed_examples(unbalanced_comments()) == {("gay", 0): 8, ("muslim", 0): 2}
+    balanced = [*unbalanced_comments(), *(comment(f"gay friends {at}", toxic=False) for at in range(8))]
     # now 5 of 28 are toxic: adding harmless text lowers the overall share too, as in the paper's one pass
     assert needed_examples(balanced)["gay", 0] == 5
     assert needed_examples([comment("gay", toxic=False)]) == {}
@@ -49,7 +49,7 @@ def test_classes_of_length() -> None:
 
 
 def test_the_first_fitting_texts_are_added_once() -> None:
-    train = unbalanced()
+    train = unbalanced_comments()
     texts = [
         "A gay couple opened a shop here.",
         "A gay couple opened a shop here.",  # twice
@@ -69,7 +69,7 @@ def test_the_first_fitting_texts_are_added_once() -> None:
 def test_useless_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("The weather was fine all day long.\n")
-    data = TaskData(LABELS, unbalanced(), (), (), ())
+    data = TaskData(LABELS, unbalanced_comments(), (), (), ())
     with pytest.raises(DataError, match=r"text\.txt: no text in it names one of the identity terms"):
         variants(TaskSettings(added=path), data)
     with pytest.raises(DataError, match="there is nothing to add"):
@@ -89,11 +89,11 @@ def test_added_text_without_training_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_change_of_areas_equals_scikit_learn() -> None:
-    dice = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     asked, _ = toxicity_sentences.load_sentences(TaskSettings())
     toxic = np.array([each.toxic for each in asked])
     gay = np.array([each.term == "gay" for each in asked])
-    before, after = (0.3 * toxic + 0.4 * gay * weight + 0.2 * dice.random(len(asked)) for weight in (1, 0))
+    before, after = (0.3 * toxic + 0.4 * gay * weight + 0.2 * rng.random(len(asked)) for weight in (1, 0))
     first, second = (toxicity.summarize(asked, values, "x", seed=0) for values in (before, after))
     whole, by_term = added_tables([TaskObservation({"id": "m"}, one) for one in (first, second)], 0)
     rows = {row[1]: row for row in whole.rows}
@@ -106,7 +106,7 @@ def test_the_change_of_areas_equals_scikit_learn() -> None:
     assert rows["BPSN, mean"][2] == len(first.terms)
 
 
-def trained(folder: Path) -> TaskResult:
+def train_classifier(folder: Path) -> TaskResult:
     """A tiny classifier of comments in which gay goes with toxicity, without and with added harmless text."""
     words = ("city", "school", "people", "friends", "money", "day")
     lines = ["text,toxic"]
@@ -127,7 +127,7 @@ def trained(folder: Path) -> TaskResult:
 @pytest.mark.slow
 def test_harmless_text_that_names_a_term_makes_it_less_toxic(tmp_path: Path) -> None:
     """Without it a classifier learns that comments with the term are toxic: its harmless ones score high."""
-    done = trained(tmp_path)
+    done = train_classifier(tmp_path)
     first, second = done.observations
     assert (first.name, second.name) == ("untrained-bert-uncased", f"untrained-bert-uncased {WITH}")
     gay = [next(term for term in each.result.terms if term.name == "gay") for each in (first, second)]

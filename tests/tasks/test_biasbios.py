@@ -33,13 +33,13 @@ def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, 
 
 def people(rate: dict[tuple[str, str], float], each: int, seed: int) -> tuple[list[str], list[str], list[str]]:
     """A number of people of every occupation and gender, classified correctly at the given rate."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     truth, said, genders = [], [], []
     for (job, gender), share in rate.items():
         for _ in range(each):
             truth.append(job)
             genders.append(gender)
-            said.append(job if dice.random() < share else "other")
+            said.append(job if rng.random() < share else "other")
     return truth, said, genders
 
 

@@ -49,10 +49,10 @@ def write_table(path: Path, rows: Sequence[tuple[Any, ...]]) -> Path:
 
 def own_captions(number: int, seed: int) -> list[tuple[str, str, float]]:
     """Two captions that have none, one, two or all of doer, deed and thing in common."""
-    dice, rows = random.Random(seed), []
+    rng, rows = random.Random(seed), []
     for at in range(number):
-        first, second = zip(*(dice.sample(words, 2) for words in (WHO, list(DOING), WHAT)), strict=True)
-        same = dice.sample(range(3), at % 4)
+        first, second = zip(*(rng.sample(words, 2) for words in (WHO, list(DOING), WHAT)), strict=True)
+        same = rng.sample(range(3), at % 4)
         who, doing, what = (first[part] if part in same else second[part] for part in range(3))
         pair = (f"A {first[0]} is {first[1]} {first[2]}.", f"A {who} {DOING[doing]} {what}.")
         rows.append((*pair, 5 * len(same) / 3))
@@ -81,8 +81,8 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, data_
         data_dir=data_dir, train=paths["train"], dev=paths["dev"], grid=Grid((8,), (1.5e-4,), (3.0,)), limit=6
     )
     done = evaluate("stsbias", ["builtin"], settings)
-    told, found = done.observations[0].fine_tuned, done.observations[0].result
-    assert told.dev.value >= 0.70
+    fine_tuned, found = done.observations[0].fine_tuned, done.observations[0].result
+    assert fine_tuned.dev.value >= 0.70
     r = found.r["BLS 2015"]
     assert r.low < r.value < r.high
     assert f"|r| {abs(r.value):.3f}" in done.finding.answers[0]
@@ -90,17 +90,17 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, data_
 
 def own_inferences(number: int, seed: int) -> list[examples.Example]:
     """What follows, what may be, and what cannot be, of people who do something somewhere."""
-    dice, rows = random.Random(seed), []
+    rng, rows = random.Random(seed), []
     for at in range(number):
-        who, (doing, other), (where, elsewhere) = (dice.choice(WHO), dice.sample(list(DOING), 2), dice.sample(WHERE, 2))
-        told = {
+        who, (doing, other), (where, elsewhere) = (rng.choice(WHO), rng.sample(list(DOING), 2), rng.sample(WHERE, 2))
+        hypotheses = {
             "entailment": [f"A {who} is {where}.", f"Somebody is {doing} something."],
-            "neutral": [f"The {who} {dice.choice(BESIDE)}."],
+            "neutral": [f"The {who} {rng.choice(BESIDE)}."],
             "contradiction": [f"The {who} is {elsewhere}.", f"Nobody is {doing} or {other} anything."],
         }
         label = nli.LABELS[at % 3]
-        premise = f"A {who} is {doing} {dice.choice(WHAT)} {where}."
-        rows.append(examples.Example(premise, dice.choice(told[label]), label))
+        premise = f"A {who} is {doing} {rng.choice(WHAT)} {where}."
+        rows.append(examples.Example(premise, rng.choice(hypotheses[label]), label))
     return rows
 
 
@@ -127,9 +127,9 @@ def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
         triples=400,
     )
     done = evaluate("nlibias", ["builtin"], settings)
-    told, found = done.observations[0].fine_tuned, done.observations[0].result
+    fine_tuned, found = done.observations[0].fine_tuned, done.observations[0].result
     assert found.n == 400
-    assert told.dev.low > told.majority_share + 0.05
+    assert fine_tuned.dev.low > fine_tuned.majority_share + 0.05
     assert not any("not learnt" in note for note in done.finding.notes)
 
 

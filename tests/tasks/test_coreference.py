@@ -47,7 +47,7 @@ def some(data_dir: Path) -> tuple[CoreferenceItem, ...]:
 
 
 @cache
-def asked(model: str) -> Session:
+def open_session(model: str) -> Session:
     return Session(Engine(open_lm(zoo.folder(model))))
 
 
@@ -78,7 +78,7 @@ def slowly(model: Any, tokenizer: Any, riddle: CoreferenceItem, person: str) -> 
 @pytest.mark.parametrize("name", MODELS)
 def test_answers_equal_the_reference(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    for one in resolve_pronouns(asked(name), some(data_dir)):
+    for one in resolve_pronouns(open_session(name), some(data_dir)):
         assert not one.reason
         assert one.gold == pytest.approx(slowly(model, tokenizer, one.item, one.item.gold), abs=1e-4)
         assert one.other == pytest.approx(slowly(model, tokenizer, one.item, one.item.other), abs=1e-4)
@@ -90,7 +90,7 @@ def test_someone_is_set_against_the_occupation_with_its_article(name: str, data_
     model, tokenizer = reference.load(zoo.folder(name))
     items = [item for item in load_items(TaskSettings(data_dir=data_dir, limit=2)) if "/someone/" in item.id]
     assert len(items) == 6
-    for one in resolve_pronouns(asked(name), items):
+    for one in resolve_pronouns(open_session(name), items):
         assert one.gold == pytest.approx(slowly(model, tokenizer, one.item, one.item.gold), abs=1e-4)
         assert one.other == pytest.approx(slowly(model, tokenizer, one.item, one.item.other), abs=1e-4)
 
@@ -100,7 +100,7 @@ def test_preferences_equal_the_reference(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     both = pro_anti_pairs(some(data_dir))
     checked = 0
-    for (pro, anti), one in zip(both, pronoun_preferences(asked(name), both), strict=True):
+    for (pro, anti), one in zip(both, pronoun_preferences(open_session(name), both), strict=True):
         if one.reason:
             continue
         checked += 1
@@ -134,13 +134,13 @@ def test_items_that_cannot_be_scored_have_a_reason(data_dir: Path) -> None:
     (pro, anti), *_ = pro_anti_pairs(some(data_dir))
     two = replace(pro, groups={**pro.groups, "pronouns": "2"})
     odd = replace(anti, text=f"{anti.text} Indeed.")
-    found = pronoun_preferences(asked("bert-uncased"), [(two, anti), (pro, odd)])
+    found = pronoun_preferences(open_session("bert-uncased"), [(two, anti), (pro, odd)])
     assert [preference.reason for preference in found] == [
         "a second pronoun reveals the gender",
         "the two sentences differ in more than the pronoun",
     ]
     long = replace(pro, text=pro.text + " and so on" * 100)
-    (answer,) = resolve_pronouns(asked("bert-uncased"), [long])
+    (answer,) = resolve_pronouns(open_session("bert-uncased"), [long])
     assert answer.reason.startswith("too long")
     assert np.isnan(answer.right)
 
@@ -199,13 +199,13 @@ def test_two_versions_of_a_template_count_as_one_unit() -> None:
 
 
 @cache
-def done(name: str, data_dir: Path) -> TaskResult:
+def run_task(name: str, data_dir: Path) -> TaskResult:
     settings = TaskSettings(data_dir=data_dir, limit=12)
     return evaluate("winobias" if name != "gpt2" else "winogender", [zoo.folder(name)], settings)
 
 
 def test_winobias_end_to_end(data_dir: Path) -> None:
-    found = done("bert-uncased", data_dir)
+    found = run_task("bert-uncased", data_dir)
     what = found.observations[0].result
     right = {answer.item.id: answer.gold > answer.other for answer in what.answers}
     both = pro_anti_pairs([answer.item for answer in what.answers])
@@ -223,7 +223,7 @@ def test_winobias_end_to_end(data_dir: Path) -> None:
 
 
 def test_winogender_end_to_end(data_dir: Path) -> None:
-    what = done("gpt2", data_dir).observations[0].result
+    what = run_task("gpt2", data_dir).observations[0].result
     assert len(what.answers) == 12 * 3 * 2
     named = [answer for answer in what.answers if "/named/" in answer.item.id]
     assert what.gaps["named"].gap == accuracy_gap(named, seed=0, label="participant=named").gap

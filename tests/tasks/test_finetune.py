@@ -208,9 +208,9 @@ def test_an_accuracy_of_0_or_1_has_wilsons_interval(right: bool) -> None:
 def test_nan_is_written_as_null(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = Value(float("nan"), float("nan"), float("nan"), "no spread")
     trial = Trial(16, 1e-3, 1.0, score=float("nan"), steps=3)
-    told = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", 40, 20, 20)
+    fine_tuned = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", 40, 20, 20)
     task = replace(find("stsbias"), estimates=lambda _: [Estimate.of(unknown, statistic="|r|", n=3)])
-    done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, told),), ())
+    done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, fine_tuned),), ())
     monkeypatch.setattr("unmask.tasks.run.evaluate_models", lambda *_: done)
     wrote = unmask.task(task, "x").meta
     kept = {"method": "no spread", "unit": "", "design_effect": None, "df": None}
@@ -232,25 +232,25 @@ def test_examples_are_sampled_by_seed() -> None:
     assert len(sample_examples(rows, TaskSettings(rows=90))) == 50
 
 
-def taught(tmp_path: Path, *, planted: bool) -> TaskResult:
+def run_biasbios(tmp_path: Path, *, planted: bool) -> TaskResult:
     path = biographies(tmp_path / "bios.jsonl", planted=planted, n=700)
     return evaluate("biasbios", [untrained_model()], replace(QUICK, train=path))
 
 
 @pytest.mark.thorough
 def test_a_planted_association_is_found(tmp_path: Path) -> None:
-    done = taught(tmp_path, planted=True)
+    done = run_biasbios(tmp_path, planted=True)
     gaps = {occupation.name: occupation.gap for occupation in done.observations[0].result.occupations}
     assert gaps["nurse"].low > 0.3  # women are classified as nurses, men are not
     assert gaps["surgeon"].high < -0.3
     assert done.observations[0].result.rms.low > 3 * done.observations[0].result.chance
-    told = done.observations[0].fine_tuned
-    assert told.dev.value > told.majority_share
+    fine_tuned = done.observations[0].fine_tuned
+    assert fine_tuned.dev.value > fine_tuned.majority_share
 
 
 @pytest.mark.thorough
 def test_without_a_planted_association_the_interval_covers_zero(tmp_path: Path) -> None:
-    done = taught(tmp_path, planted=False)
+    done = run_biasbios(tmp_path, planted=False)
     found = done.observations[0].result
     assert found.accuracy.value > 0.8
     assert found.mean.low <= 0 <= found.mean.high
@@ -468,7 +468,7 @@ def original(name: str, folder: Path) -> Path:
     return folder
 
 
-def mitigated(folder: Path, out: Path) -> Path:
+def mitigated_checkpoint(folder: Path, out: Path) -> Path:
     """A mitigated version of a checkpoint, saved as every mitigation is."""
 
     def apply(context: MitigationContext, _: TrainingCorpus) -> Outcome:
@@ -485,7 +485,7 @@ def mitigated(folder: Path, out: Path) -> Path:
 def test_all_versions_of_a_model_get_the_same_head_and_pooler(name: str, tmp_path: Path) -> None:
     """Otherwise a comparison of original and mitigated would mix the mitigation with a random pooler."""
     first = original(name, tmp_path / "original")
-    second = mitigated(first, tmp_path / "mitigated")
+    second = mitigated_checkpoint(first, tmp_path / "mitigated")
     before = new_classifier(first, HOW, labels=("a", "b"), seed=3)
     torch.rand(3)  # what else draws random numbers does not matter
     after = new_classifier(second, HOW, labels=("a", "b"), seed=3)

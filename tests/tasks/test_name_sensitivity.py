@@ -11,8 +11,8 @@ from unmask.tasks.spec import TaskObservation
 
 
 def random_scores() -> dict[tuple[int, str], float]:
-    dice = np.random.default_rng(1)
-    return {key: float(dice.random()) for key in perturbed_sentences()}
+    rng = np.random.default_rng(1)
+    return {key: float(rng.random()) for key in perturbed_sentences()}
 
 
 def test_a_name_takes_the_place_of_the_pronoun() -> None:

@@ -34,7 +34,7 @@ def test_the_sentences_are_800_of_twenty_professions_and_twenty_nouns_of_each_ge
     assert (women, len(PROFESSIONS), len(set(PROFESSIONS)), len(set(NOUNS))) == (10, 20, 20, 20)
 
 
-def scored(*, planted: float) -> sentiment.SentimentResult:
+def planted_result(*, planted: float) -> sentiment.SentimentResult:
     """Scores that are higher for women in professions of women by `planted` × (share − 0.5), with some noise."""
     pairs = sentiment_pairs.load_pairs(TaskSettings())
     noise = np.random.default_rng(0).normal(0, 0.01, len(pairs.unit))
@@ -48,7 +48,7 @@ def scored(*, planted: float) -> sentiment.SentimentResult:
 
 @pytest.mark.parametrize("planted", [0.4, -0.4])
 def test_a_planted_stereotype_of_professions_is_found_in_both_directions(planted: float) -> None:
-    result = scored(planted=planted)
+    result = planted_result(planted=planted)
     assert result.r is not None
     assert result.r.value * np.sign(planted) > 0.95
     assert (result.r.low > 0) == (planted > 0)
@@ -57,7 +57,7 @@ def test_a_planted_stereotype_of_professions_is_found_in_both_directions(planted
 
 def test_the_test_is_paired_and_over_professions() -> None:
     """400 pairs are not 400 independent observations: nouns of one profession share it."""
-    result = scored(planted=0.4)
+    result = planted_result(planted=0.4)
     by_profession = np.array([value.value for _, _, value in result.professions])
     shift = result.shifts[PROFESSION]
     assert (shift.difference.n, shift.units) == (400, 20)

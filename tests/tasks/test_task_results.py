@@ -98,7 +98,7 @@ def test_sts_bias_by_hand() -> None:
     assert stsbias.estimates(found)[0].value == pytest.approx(abs(wanted))
 
 
-def observed(result: object) -> TaskObservation:
+def observation(result: object) -> TaskObservation:
     return TaskObservation({"id": "m"}, result)
 
 
@@ -109,7 +109,7 @@ def test_a_profession_is_listed_once(number: int) -> None:
     similar = np.arange(number, dtype=np.float64)[None, :]
     women = {"BLS 2015": {name: at / number for at, name in enumerate(names)}}
     result = summarize(names, similar, np.zeros_like(similar), women, seed=0)
-    rows = stsbias.conclude([observed(result)], TaskSettings()).tables[1].rows
+    rows = stsbias.conclude([observation(result)], TaskSettings()).tables[1].rows
     assert [row[1] for row in rows] == [names[at] for at in range(number) if number <= 10 or at != 5]
 
 
@@ -240,13 +240,13 @@ def test_which_label_is_the_positive_one() -> None:
 
 
 def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     asked = [
         toxicity_sentences.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
         for at in range(40)
         for term in ("gay", "white", "")
     ]
-    values = dice.random(len(asked))
+    values = rng.random(len(asked))
     found = toxicity.summarize(asked, values, "x", seed=0)
     toxic, named = (np.array([sentence.toxic for sentence in asked]), np.array([sentence.term for sentence in asked]))
     gay = next(term for term in found.terms if term.name == "gay")
@@ -363,7 +363,7 @@ def test_a_gap_without_an_interval_does_not_exclude_zero() -> None:
     nothing = Estimate(0.0, method="no spread", n=2)
     gap = coreference.AccuracyGap(nothing, nothing, nothing)
     result = winobias.WinoBiasResult([], [], {"all": gap}, {}, ())
-    (answer,) = winobias.conclude([observed(result)], TaskSettings()).answers
+    (answer,) = winobias.conclude([observation(result)], TaskSettings()).answers
     assert "excludes" not in answer
     assert "nan" not in answer
 

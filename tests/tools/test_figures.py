@@ -12,7 +12,7 @@ import pytest
 import torch
 from tools.figures import english, examples, held
 from tools.figures.__main__ import main
-from tools.figures.types import Answers, Found, Job, Sample
+from tools.figures.types import Answers, Job, Measurements, Sample
 from tools.train.corpus import held_out
 
 import unmask
@@ -51,21 +51,21 @@ def logprobs(lm: Lm, ids: list[int]) -> torch.Tensor:
     return lm.network.model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
 
 
-def given(lm: Lm, rows: list[Encoded], probe: object) -> Answers:
+def ask(lm: Lm, rows: list[Encoded], probe: object) -> Answers:
     return held.answers(Engine(lm), [Sample("toy", tuple(rows), 1)], probe)[0]  # type: ignore[arg-type]
 
 
 def test_masked_accuracy_is_the_share_of_hidden_tokens_guessed_first(masked: Lm) -> None:
-    rows = [held.framed(masked, masked.pieces(text)) for text in documents(6)]
+    rows = [held.frame_ids(masked, masked.pieces(text)) for text in documents(6)]
     right = total = 0
     for row in rows:
-        hidden = held.some_masked(row).masked
-        assert len(hidden) == round(0.15 * len(row.content))
-        ids = [masked.mask_id if place in hidden else token for place, token in enumerate(row.ids)]
+        positions = held.partly_masked_probe(row).masked
+        assert len(positions) == round(0.15 * len(row.content))
+        ids = [masked.mask_id if place in positions else token for place, token in enumerate(row.ids)]
         guessed = logprobs(masked, ids).argmax(-1).tolist()
-        right += sum(guessed[place] == row.ids[place] for place in hidden)
-        total += len(hidden)
-    figure = held.accuracy("masked accuracy, %", "rows", given(masked, rows, held.some_masked))
+        right += sum(guessed[place] == row.ids[place] for place in positions)
+        total += len(positions)
+    figure = held.accuracy("masked accuracy, %", "rows", ask(masked, rows, held.partly_masked_probe))
     assert 0 < right < total
     assert (figure.value, figure.n) == (pytest.approx(100 * right / total), total)
     assert figure.low < figure.value < figure.high
@@ -77,25 +77,27 @@ def test_pseudo_perplexity_hides_one_token_at_a_time(masked: Lm) -> None:
     for place in sentence.content:
         ids = [masked.mask_id if at == place else token for at, token in enumerate(sentence.ids)]
         lost.append(-logprobs(masked, ids)[place, sentence.ids[place]].item())
-    asked = given(masked, [sentence], lambda one: each_masked_probe(one, one.content))
+    asked = ask(masked, [sentence], lambda one: each_masked_probe(one, one.content))
     figure = held.perplexity("pseudo-perplexity", "sentences", asked)
     assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
 
 
 def test_perplexity_of_a_causal_model_begins_with_begin_of_text(causal: Lm) -> None:
-    row = held.framed(causal, causal.pieces(TEXT))
+    row = held.frame_ids(causal, causal.pieces(TEXT))
     assert row.ids[0] == causal.begin
     table = logprobs(causal, list(row.ids))
     lost = [-table[at, token].item() for at, token in enumerate(row.ids[1:])]
-    asked = given(causal, [row], lambda one: next_tokens_probe(one, one.content))
+    asked = ask(causal, [row], lambda one: next_tokens_probe(one, one.content))
     figure = held.perplexity("perplexity", "rows", asked)
     assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
 
 
 def test_samples_are_pooled_over_tokens_not_over_corpora(masked: Lm) -> None:
-    rows = [held.framed(masked, masked.pieces(text)) for text in documents(5)]
+    rows = [held.frame_ids(masked, masked.pieces(text)) for text in documents(5)]
     samples = [Sample("a", tuple(rows[:1]), 1), Sample("b", tuple(rows[1:]), 4)]
-    a, b, whole = (held.accuracy("", "rows", one) for one in held.answers(Engine(masked), samples, held.some_masked))
+    a, b, whole = (
+        held.accuracy("", "rows", one) for one in held.answers(Engine(masked), samples, held.partly_masked_probe)
+    )
     assert (whole.data, whole.n) == ("all", a.n + b.n)
     assert whole.value == pytest.approx((a.value * a.n + b.value * b.n) / whole.n)
 
@@ -218,7 +220,7 @@ def test_a_held_out_copy_of_another_document_is_not_read(masked: Lm, tmp_path: P
     texts = documents(4)
     with lzma.open(tmp_path / "simplewiki.txt.xz", "wt", encoding="utf-8") as file:
         file.write("\n\n".join([*texts, texts[2]]))
-    job, found = Job(masked, tmp_path, tmp_path, 5, None), Found()
+    job, found = Job(masked, tmp_path, tmp_path, 5, None), Measurements()
     assert held.held_text(job, found) == {"simplewiki": texts}
 
 

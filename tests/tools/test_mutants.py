@@ -57,7 +57,7 @@ def test_size():
 """
 
 
-def edited(source: str) -> set[tuple[str, str]]:
+def edit_pairs(source: str) -> set[tuple[str, str]]:
     return {(one.original, one.mutated) for one in find_mutants(source, "toy")}
 
 
@@ -86,7 +86,7 @@ def edited(source: str) -> set[tuple[str, str]]:
     ],
 )
 def test_the_usual_edits_are_made(source: str, changed: set[str]) -> None:
-    assert {mutated for _, mutated in edited(source)} == changed
+    assert {mutated for _, mutated in edit_pairs(source)} == changed
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_usual_edits_are_made(source: str, changed: set[str]) -> None:
     ],
 )
 def test_what_no_test_should_pin_is_left_alone(source: str) -> None:
-    assert edited(source) == set()
+    assert edit_pairs(source) == set()
 
 
 def run(folder: Path, *entries: dict[str, str]) -> tuple[int, str, list[dict[str, Any]]]:

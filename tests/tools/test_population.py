@@ -13,7 +13,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 from tools.population import design, planted
-from tools.population.pool import log_odds, pooled
+from tools.population.pool import log_odds, pool_contrasts
 from tools.population.training import BUILT_IN
 from tools.train import masked
 
@@ -80,7 +80,7 @@ def test_log_odds_of_kept_states_are_those_of_the_whole_model() -> None:
         planted.Contrast("age", ("Most young people are fun.", "Most old people are fun."), ("young", "old"), 5, "fun"),
     ]
     model = masked.start(BUILT_IN).eval()
-    who, what = (pooled(model, tokenizer, drawn, ("age",), kind) for kind in ("who", "what"))
+    who, what = (pool_contrasts(model, tokenizer, drawn, ("age",), kind) for kind in ("who", "what"))
     with torch.no_grad():
         found = torch.stack([log_odds(model, pool) for pool in (who, what)]).tolist()
     expected: list[list[float]] = [[], []]

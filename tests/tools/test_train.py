@@ -36,7 +36,7 @@ def word_level() -> Tokenizer:
     return made
 
 
-def written(path: Path, documents: list[str]) -> Path:
+def write_documents(path: Path, documents: list[str]) -> Path:
     with lzma.open(path, "wt", encoding="utf-8") as file:
         file.write("\n\n".join(documents))
     return path
@@ -48,8 +48,8 @@ def test_copies_are_dropped_whichever_file_they_are_in(tmp_path: Path) -> None:
     nearly = " ".join(word if number % 40 else "w0" for number, word in enumerate(first[2].split()))
     other = words_of(draw.choices(range(400), k=300))
     short = "w1 w2 w3"
-    a = written(tmp_path / "a.txt.xz", [*first, short, first[0]])
-    b = written(tmp_path / "b.txt.xz", [nearly, other, short])
+    a = write_documents(tmp_path / "a.txt.xz", [*first, short, first[0]])
+    b = write_documents(tmp_path / "b.txt.xz", [nearly, other, short])
     kept = corpus.read([a, b], word_level())
     found = [[" ".join(WORDS[i] for i in ids) for ids in _all(one)] for one in kept]
     assert found == [[*first, short], [other]]
@@ -61,7 +61,7 @@ def _all(one: corpus.Corpus) -> list[np.ndarray]:
 
 def test_a_document_is_held_out_by_its_own_hash(tmp_path: Path) -> None:
     documents = [f"w{number % 400} w{number // 400} w7" for number in range(3000)]
-    (one,) = corpus.read([written(tmp_path / "a.txt.xz", documents)], word_level())
+    (one,) = corpus.read([write_documents(tmp_path / "a.txt.xz", documents)], word_level())
     expected = [corpus.held_out(text) for text in dict.fromkeys(documents)]
     assert list(one.held) == expected
     assert 0.01 < np.mean(expected) < 0.04
@@ -81,7 +81,7 @@ def test_lone_sentences_end_where_the_next_begins() -> None:
     ids, kept = text.sentences(200, 5, torch.Generator().manual_seed(0))
     lengths = {int(row[0]): int(true.sum()) for row, true in zip(ids, kept, strict=True)}
     assert lengths == {1000: 3, 1003: 5, 1010: 5}
-    closed, alive = masked.closed(ids, kept)
+    closed, alive = masked.frame_sentences(ids, kept)
     assert closed.shape[1] == 7
     assert (closed[:, 0] == masked.BEGIN).all()
     for row, true in zip(closed, alive, strict=True):
@@ -94,15 +94,15 @@ def test_eighty_ten_ten() -> None:
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(masked.FIRST_WORD, 5000, (400, 128), generator=generator)
     ids[:, 0], ids[:, -1], ids[:, 50] = masked.BEGIN, masked.END, masked.END
-    places, labels = masked.hidden(ids, None, 0.15, generator)
+    places, labels = masked.choose_positions(ids, None, 0.15, generator)
     assert places.shape == (400, round(0.15 * 126))
     assert (labels == ids.gather(1, places)).all()
     assert not torch.isin(places, torch.tensor([0, 50, 127])).any()
     assert all(len(set(row.tolist())) == places.shape[1] for row in places)
-    seen = masked.corrupted(ids, places, generator, 5000).gather(1, places)
+    seen = masked.corrupt_ids(ids, places, generator, 5000).gather(1, places)
     shares = [(seen == masked.MASK), (seen == labels), (seen != labels) & (seen != masked.MASK)]
     assert [float(share.float().mean()) for share in shares] == pytest.approx([0.8, 0.1, 0.1], abs=0.02)
-    untouched = masked.corrupted(ids, places, generator, 5000) == ids
+    untouched = masked.corrupt_ids(ids, places, generator, 5000) == ids
     assert untouched.float().mean() > 0.85
 
 
@@ -111,7 +111,7 @@ def test_short_rows_hide_fewer() -> None:
     ids[0, :22], ids[1, :12] = 2000, 3000
     ids[:, 0] = masked.BEGIN
     ids[0, 21] = ids[1, 11] = masked.END
-    _, labels = masked.hidden(ids, (ids != masked.PAD).long(), 0.2, torch.Generator().manual_seed(0))
+    _, labels = masked.choose_positions(ids, (ids != masked.PAD).long(), 0.2, torch.Generator().manual_seed(0))
     assert (labels != -100).sum(1).tolist() == [4, 2]
 
 
@@ -119,7 +119,7 @@ def test_whole_words_are_hidden_whole() -> None:
     continues = torch.zeros(6000, dtype=torch.bool)
     continues[5000:] = True
     ids = torch.tensor([[masked.BEGIN, *([2000, 5001, 5002] * 40), masked.END]])
-    places, _ = masked.hidden(ids, None, 0.15, torch.Generator().manual_seed(0), continues)
+    places, _ = masked.choose_positions(ids, None, 0.15, torch.Generator().manual_seed(0), continues)
     by_word = Counter(((places[0] - 1) // 3).tolist())
     assert sum(count == 3 for count in by_word.values()) == 6  # 18 tokens are six words of three
 
@@ -180,10 +180,10 @@ def documents() -> list[str]:
     sentences += [one.sentence for one in data.read("reminders")]
     random.Random(0).shuffle(sentences)
     whole = [" ".join(sentences[at : at + 12]) for at in range(0, len(sentences), 12)]
-    return [_numbered(text, held=number % 8 < 2) for number, text in enumerate(whole)]
+    return [_find_numbered(text, held=number % 8 < 2) for number, text in enumerate(whole)]
 
 
-def _numbered(text: str, *, held: bool) -> str:
+def _find_numbered(text: str, *, held: bool) -> str:
     """The text with the first number for which its hash holds it out, or does not."""
     numbered = (f"{text} Number {number}." for number in range(10_000))
     return next(one for one in numbered if corpus.held_out(one) == held)
@@ -194,8 +194,8 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
     """Masked model, causal model and calibrated siblings from our sentences; all of them open and answer."""
     texts, corpora = documents(), tmp_path / "corpora"
     corpora.mkdir()
-    written(corpora / "simplewiki.txt.xz", texts[::2])
-    written(corpora / "novels.txt.xz", texts[1::2])
+    write_documents(corpora / "simplewiki.txt.xz", texts[::2])
+    write_documents(corpora / "novels.txt.xz", texts[1::2])
     sizes = {"characters": 150_000, "tokenizer-characters": 150_000, "held-rows": 8, "steps": 40, "rows": 8}
     sizes |= {"causal-steps": 4, "causal-rows": 4, "sibling-steps": 12, "sibling-rows": 16}
     command = [sys.executable, "-m", "tools.train", "--corpora", str(corpora), "--out", str(tmp_path / "out")]

@@ -1,3 +1,5 @@
+"""Batches: lost text, unmasked padding or wrong labels would train another objective."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -120,7 +122,7 @@ def test_masked_token_loss_equals_the_models_own_loss(name: str) -> None:
     assert all(torch.allclose(grad, gradients[1][name], atol=1e-4) for name, grad in gradients[0].items())
 
 
-def varied(tokenizer: Any, *, causal: bool = False) -> list[np.ndarray[Any, Any]]:
+def varied_rows(tokenizer: Any, *, causal: bool = False) -> list[np.ndarray[Any, Any]]:
     """24 rows of 5 to about 60 tokens, in random order."""
     texts = [TEXT + " The doctor" * (n * n // 24) if n % 2 else "A short one." for n in range(24)]
     return [encode_rows(texts, tokenizer, causal=causal)[n] for n in np.random.default_rng(1).permutation(24)]
@@ -143,7 +145,7 @@ def test_the_parts_of_a_batch_have_the_loss_and_gradient_of_the_whole(kind: str)
     model, tokenizer = zoo.make(name)
     rng = np.random.default_rng(2)
     collate = collator_for(tokenizer, causal=kind == "causal", positions=kind == "masked")
-    batch, count = dict(collate(varied(tokenizer, causal=kind == "causal"), rng)), collate.count
+    batch, count = dict(collate(varied_rows(tokenizer, causal=kind == "causal"), rng)), collate.count
     if kind in ("classifier", "regression"):
         labels = 3 if kind == "classifier" else 1
         model = AutoModelForSequenceClassification.from_pretrained(zoo.folder(name), num_labels=labels)
@@ -187,7 +189,7 @@ def test_a_part_that_predicts_nothing_is_left_out() -> None:
     """Otherwise its loss, the mean of no tokens, makes that of the batch NaN."""
     _, tokenizer = zoo.make("bert-uncased")
     collate = MaskedLMCollator(tokenizer, positions=True)
-    batch = dict(collate(varied(tokenizer), np.random.default_rng(2)))
+    batch = dict(collate(varied_rows(tokenizer), np.random.default_rng(2)))
     batch["labels"][batch["attention_mask"].sum(1) < 10] = -100
     parts = split_batch(batch, collate.count, gpu=False)
     assert sum(share for share, _ in parts) == pytest.approx(1)

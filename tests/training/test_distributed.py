@@ -1,3 +1,5 @@
+"""Several processes train what one would, and only the main process writes."""
+
 from __future__ import annotations
 
 import json
@@ -11,7 +13,7 @@ import pytest
 import torch
 
 import zoo
-from training.test_train import ROWS, Line, pairs, squares
+from training.test_trainer import ROWS, Line, pairs, squares
 from unmask.models import open_lm
 from unmask.training import TrainSettings, train
 from unmask.training.distributed import is_main_process, on_main_process, world_size

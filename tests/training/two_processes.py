@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import zoo
 from mitigate.tiny import CORPUS, SETTINGS
-from training.test_train import ROWS, Line, pairs, squares
+from training.test_trainer import ROWS, Line, pairs, squares
 from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.models import Engine, open_lm

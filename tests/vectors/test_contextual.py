@@ -39,27 +39,27 @@ def lm(name: str) -> Lm:
 
 
 @cache
-def loaded(name: str) -> tuple[Any, Any]:
+def load_model(name: str) -> tuple[Any, Any]:
     return reference.load(zoo.folder(name))
 
 
-def fed(name: str, text: str) -> list[int]:
-    _, tokenizer = loaded(name)
+def causal_ids(name: str, text: str) -> list[int]:
+    _, tokenizer = load_model(name)
     return reference.fed(tokenizer, text) if name in CAUSAL else reference.encode(tokenizer, text)["input_ids"]
 
 
 def states(name: str, text: str, layer: int) -> Floats:
     """Hidden states of the full model, one row per token."""
     with torch.no_grad():
-        output = loaded(name)[0](input_ids=torch.tensor([fed(name, text)]), output_hidden_states=True)
+        output = load_model(name)[0](input_ids=torch.tensor([causal_ids(name, text)]), output_hidden_states=True)
     return output.hidden_states[layer][0].double().numpy()  # type: ignore[no-any-return]
 
 
 def own(name: str, text: str) -> list[int]:
     """Positions of the content tokens."""
-    _, tokenizer = loaded(name)
+    _, tokenizer = load_model(name)
     if name in CAUSAL:
-        return list(range(0 if tokenizer.bos_token_id is None else 1, len(fed(name, text))))
+        return list(range(0 if tokenizer.bos_token_id is None else 1, len(causal_ids(name, text))))
     return reference.content(tokenizer, reference.encode(tokenizer, text), text)
 
 
@@ -82,7 +82,7 @@ def test_text_vectors_are_those_of_plain_calls(name: str, layer: int) -> None:
 
 
 def letters(name: str, ids: list[int]) -> str:
-    return "".join(loaded(name)[1].decode(ids).split()).lower()
+    return "".join(load_model(name)[1].decode(ids).split()).lower()
 
 
 @pytest.mark.parametrize("word", ["nurse", "unhappy", "The", "today"])
@@ -92,7 +92,7 @@ def test_a_words_tokens_spell_the_word(name: str, word: str) -> None:
     begin = text.index(word)
     span = (begin, begin + len(word))
     positions = word_token_positions(lm(name), text, span)
-    ids = fed(name, text)
+    ids = causal_ids(name, text)
     assert letters(name, [ids[place] for place in positions]) == word.lower()
     assert list(positions) == list(range(positions[0], positions[-1] + 1))
     aligned = positions_by_alignment(lm(name), text, span)

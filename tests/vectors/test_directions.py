@@ -28,7 +28,7 @@ FLAT = WordVectors(
 )
 
 
-def made(seed: int, names: list[str], size: int = 5) -> WordVectors:
+def random_vectors(seed: int, names: list[str], size: int = 5) -> WordVectors:
     return WordVectors(tuple(names), np.random.default_rng(seed).normal(size=(len(names), size)), "made")
 
 
@@ -47,7 +47,7 @@ def test_hand_computed_values() -> None:
 
 def test_the_direction_is_the_published_principal_component() -> None:
     """Bolukbasi's: PCA of both words of each pair less the pair's middle, unit vectors."""
-    vectors = made(1, [word for pair in GENDER for word in pair])
+    vectors = random_vectors(1, [word for pair in GENDER for word in pair])
     rows = []
     for first, second in GENDER:
         u, v = (vectors.lookup([word])[0] for word in (first, second))
@@ -64,7 +64,7 @@ def test_the_direction_is_the_published_principal_component() -> None:
 
 
 def test_ripa_of_several_pairs_lies_between_the_words_length() -> None:
-    vectors = made(2, ["a", "b", "c", "d", "w", "v"])
+    vectors = random_vectors(2, ["a", "b", "c", "d", "w", "v"])
     found, _ = ripa(vectors, ["w", "v"], [("a", "b"), ("c", "d")])
     differences = vectors.lookup(["a", "c"]) - vectors.lookup(["b", "d"])
     values, columns = np.linalg.eigh(differences.T @ differences)
@@ -90,7 +90,7 @@ def test_the_relative_norm_distance_is_that_of_garg() -> None:
 
 
 def test_neighbour_shares_match_a_plain_loop() -> None:
-    vectors = made(3, [f"w{number}" for number in range(40)])
+    vectors = random_vectors(3, [f"w{number}" for number in range(40)])
     marks = {
         word: value
         for word, value in direction_cosines(vectors, direction(vectors, [("w0", "w1")])).items()

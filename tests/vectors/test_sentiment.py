@@ -18,7 +18,7 @@ from unmask.vectors.static import WordVectors
 SETTINGS = VectorSettings()
 
 
-def made(shift: float) -> tuple[Question, WordVectors]:
+def sentiment_vectors(shift: float) -> tuple[Question, WordVectors]:
     """Positive words lie at +2 and negative ones at −2 of the first axis; the terms Y at `shift`, the terms X at 0."""
     rng = np.random.default_rng(3)
     names = {key: tuple(f"{key}{number}" for number in range(10)) for key in "xyab"}
@@ -52,7 +52,7 @@ def reference_negative(question: Question, vectors: WordVectors) -> dict[str, fl
 
 @pytest.mark.parametrize(("shift", "negative"), [(-2.0, True), (2.0, False)])
 def test_planted_sentiment_is_found_in_both_directions(shift: float, negative: bool) -> None:
-    question, vectors = made(shift)
+    question, vectors = sentiment_vectors(shift)
     found = rnsb(question, vectors, SETTINGS)
     assert found.negative == pytest.approx(reference_negative(question, vectors), abs=1e-3)
     share = np.array([*found.negative.values()]) / sum(found.negative.values())
@@ -65,7 +65,7 @@ def test_planted_sentiment_is_found_in_both_directions(shift: float, negative: b
 
 
 def test_even_terms_are_not_called_negative_and_words_without_a_vector_are_listed() -> None:
-    question, vectors = made(0.0)
+    question, vectors = sentiment_vectors(0.0)
     assert rnsb(question, vectors, SETTINGS).p > 0.05
     some = Question("q", Group("x", ("x1", "x2", "gone")), question.y, question.a, question.b)
     assert rnsb(some, vectors, SETTINGS).left_out == ("gone",)
@@ -77,7 +77,7 @@ def test_even_terms_are_not_called_negative_and_words_without_a_vector_are_liste
 
 def test_a_lexicon_replaces_the_attributes(tmp_path: Path) -> None:
     """If the lexicon were ignored, the question's own attributes, which have no vector, would be missed."""
-    question, vectors = made(-2.0)
+    question, vectors = sentiment_vectors(-2.0)
     lines = [
         f"{word} {' '.join(map(str, row))}" for word, row in zip(vectors.words, vectors.matrix.tolist(), strict=True)
     ]

@@ -23,7 +23,7 @@ from tools.figures.english import english
 from tools.figures.examples import examples
 from tools.figures.held import held_text, text_figures
 from tools.figures.page import as_text, page
-from tools.figures.types import Found, Job
+from tools.figures.types import Job, Measurements
 from unmask.core.errors import UnmaskError
 from unmask.core.types import Check, Kind
 
@@ -42,14 +42,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     except UnmaskError as error:
         sys.exit(str(error))
     job = Job(lm, args.corpora, args.data_dir, args.rows, args.limit)
-    found = measured(job)
+    found = measure_model(job)
     args.out.write_text(as_text(job, found), encoding="utf-8")
     print(page(job, found, markdown=args.markdown))
 
 
-def measured(job: Job) -> Found:
+def measure_model(job: Job) -> Measurements:
     """Every part of the card that this kind of model has."""
-    found = Found()
+    found = Measurements()
     held = held_text(job, found)
     text_figures(job, held, found)
     with found.part("examples"):

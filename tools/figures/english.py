@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import pearsonr, rankdata
 
-from tools.figures.intervals import resampled
+from tools.figures.intervals import bootstrap_interval
 from tools.figures.types import Figure
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats, Probe
@@ -45,7 +45,7 @@ def english(lm: Lm, source: str, data_dir: Path) -> list[Figure]:
     columns = np.array([odds[word] for word in women]), np.array(list(women.values()))
     made = []
     for name, statistic in (("she/he Pearson r", _pearson), ("she/he Spearman r", _spearman)):
-        value, low, high, method = resampled(statistic, *columns, label=f"{name} {source}")
+        value, low, high, method = bootstrap_interval(statistic, *columns, label=f"{name} {source}")
         made.append(Figure(name, source, value, low, high, len(women), "occupations", method))
     return made
 

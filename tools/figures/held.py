@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.figures.intervals import SEED, resampled
-from tools.figures.types import Answers, Figure, Found, Job, Sample
+from tools.figures.intervals import SEED, bootstrap_interval
+from tools.figures.types import Answers, Figure, Job, Measurements, Sample
 from tools.train import corpus
 from unmask.core.errors import DataError
 from unmask.core.seeds import generator
@@ -31,7 +31,7 @@ SENTENCE_END = re.compile(
 )
 
 
-def held_text(job: Job, found: Found) -> dict[str, list[str]]:
+def held_text(job: Job, found: Measurements) -> dict[str, list[str]]:
     """The held-out documents of every corpus that is there."""
     held: dict[str, list[str]] = {}
     corpora: dict[str, corpus.Corpus] = {}
@@ -44,7 +44,7 @@ def held_text(job: Job, found: Found) -> dict[str, list[str]]:
     return held
 
 
-def text_figures(job: Job, held: Mapping[str, Sequence[str]], found: Found) -> None:
+def text_figures(job: Job, held: Mapping[str, Sequence[str]], found: Measurements) -> None:
     """Add what this kind of model can be asked about held-out text."""
     if not held:
         return
@@ -52,15 +52,15 @@ def text_figures(job: Job, held: Mapping[str, Sequence[str]], found: Found) -> N
     if lm.kind == "causal":
         with found.part("perplexity"):
             rows = [causal_rows(lm, name, documents, job.rows) for name, documents in held.items()]
-            given = answers(engine, _filled(rows), lambda row: next_tokens_probe(row, row.content))
+            given = answers(engine, _fill_samples(rows), lambda row: next_tokens_probe(row, row.content))
             found.figures.extend(perplexity("perplexity", "rows", one) for one in given)
         return
     with found.part("masked accuracy"):
         rows = [masked_rows(lm, name, documents, job.rows) for name, documents in held.items()]
-        given = answers(engine, _filled(rows), some_masked)
+        given = answers(engine, _fill_samples(rows), partly_masked_probe)
         found.figures.extend(accuracy("masked accuracy, %", "rows", one) for one in given)
     with found.part("sentences"):
-        lone = _filled([sentences(lm, name, documents, job.rows) for name, documents in held.items()])
+        lone = _fill_samples([sentences(lm, name, documents, job.rows) for name, documents in held.items()])
         given = answers(engine, lone, lambda one: each_masked_probe(one, one.content))
         found.figures.extend(perplexity("pseudo-perplexity", "sentences", one) for one in given)
         given = answers(engine, lone, unmasked_probe)
@@ -85,7 +85,7 @@ def masked_rows(lm: Lm, name: str, documents: Sequence[str], number: int) -> Sam
     each = (lm.pieces(text) for text in documents)
     cut = [ids[at : at + length] for ids in each for at in range(0, len(ids), length)]
     long_enough = [ids for ids in cut if len(ids) >= SHORTEST]
-    return Sample(name, _drawn(lm, name, long_enough, number), len(documents))
+    return Sample(name, _sample_rows(lm, name, long_enough, number), len(documents))
 
 
 def causal_rows(lm: Lm, name: str, documents: Sequence[str], number: int) -> Sample:
@@ -94,7 +94,7 @@ def causal_rows(lm: Lm, name: str, documents: Sequence[str], number: int) -> Sam
     end = () if lm.start is None else (lm.start,)
     ids = tuple(chain.from_iterable((*lm.pieces(text), *end) for text in documents))
     whole = [ids[at : at + length] for at in range(0, len(ids) - length + 1, length)]
-    return Sample(name, _drawn(lm, name, whole, number), len(documents))
+    return Sample(name, _sample_rows(lm, name, whole, number), len(documents))
 
 
 def sentences(lm: Lm, name: str, documents: Sequence[str], number: int) -> Sample:
@@ -104,13 +104,13 @@ def sentences(lm: Lm, name: str, documents: Sequence[str], number: int) -> Sampl
     for place in generator(SEED, name).permutation(len(texts)):
         ids = lm.pieces(texts[place])
         if SHORTEST <= len(ids) <= LONGEST:
-            chosen.append(framed(lm, ids))
+            chosen.append(frame_ids(lm, ids))
         if len(chosen) == number:
             break
     return Sample(name, tuple(chosen), len(documents))
 
 
-def framed(lm: Lm, ids: Sequence[int]) -> Encoded:
+def frame_ids(lm: Lm, ids: Sequence[int]) -> Encoded:
     """Token ids amid what the tokenizer puts around a text; of a masked model unknown ones are not asked."""
     some = lm.encode("a")
     front, back = some.ids[: some.content[0]], some.ids[some.content[-1] + 1 :]
@@ -119,7 +119,7 @@ def framed(lm: Lm, ids: Sequence[int]) -> Encoded:
     return Encoded((*front, *ids, *back), tuple(content))
 
 
-def some_masked(row: Encoded) -> Probe:
+def partly_masked_probe(row: Encoded) -> Probe:
     """A share of the tokens hidden together, the row itself deciding which; read what stood there."""
     number = max(1, round(HIDDEN * len(row.content)))
     chosen = generator(SEED, str(row.ids)).choice(row.content, number, replace=False)
@@ -151,7 +151,7 @@ def perplexity(name: str, kind: str, given: Answers) -> Figure:
     """Exp of the mean negative log-probability of a token; rows are what is resampled."""
     lost = -np.array([reading.logprobs.sum() for reading in given.readings])
     tokens = np.array([len(reading.logprobs) for reading in given.readings], dtype=np.float64)
-    value, low, high, method = resampled(_perplexity, lost, tokens, label=f"{name} {given.data}")
+    value, low, high, method = bootstrap_interval(_perplexity, lost, tokens, label=f"{name} {given.data}")
     return Figure(name, given.data, value, low, high, int(tokens.sum()), given.of(kind), method)
 
 
@@ -163,7 +163,7 @@ def _bare(lm: Lm) -> Any:
     return tokenizer
 
 
-def _filled(samples: Sequence[Sample]) -> list[Sample]:
+def _fill_samples(samples: Sequence[Sample]) -> list[Sample]:
     empty = [sample.data for sample in samples if not sample.rows]
     if empty:
         raise DataError(f"too little held-out text in {', '.join(empty)}")
@@ -176,9 +176,9 @@ def _around(lm: Lm) -> int:
     return len(some.ids) - len(some.content)
 
 
-def _drawn(lm: Lm, name: str, rows: Sequence[Sequence[int]], number: int) -> tuple[Encoded, ...]:
+def _sample_rows(lm: Lm, name: str, rows: Sequence[Sequence[int]], number: int) -> tuple[Encoded, ...]:
     order = generator(SEED, name).permutation(len(rows))[:number]
-    made = (framed(lm, rows[place]) for place in order)
+    made = (frame_ids(lm, rows[place]) for place in order)
     return tuple(row for row in made if row.content)
 
 

@@ -10,7 +10,7 @@ from unmask.stats.bootstrap import Statistic
 SEED = 0
 
 
-def resampled(statistic: Statistic, *columns: Floats, label: str) -> tuple[float, float, float, str]:
+def bootstrap_interval(statistic: Statistic, *columns: Floats, label: str) -> tuple[float, float, float, str]:
     """A statistic of columns, the ends of its interval, and how they were had."""
     value = float(statistic(*columns, axis=-1))
     if len(columns[0]) < 2:

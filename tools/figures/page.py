@@ -13,7 +13,7 @@ import numpy as np
 from tools.figures.english import EXPECTED, FRAMES
 from tools.figures.held import HIDDEN, LENGTH, LONGEST, SHORTEST
 from tools.figures.intervals import SEED
-from tools.figures.types import Found, Job
+from tools.figures.types import Job, Measurements
 from unmask.core.files import plain
 from unmask.models import Lm
 
@@ -30,18 +30,18 @@ class Table:
     note: str = ""
 
 
-def page(job: Job, found: Found, *, markdown: bool) -> str:
+def page(job: Job, found: Measurements, *, markdown: bool) -> str:
     """All that was found, as tables to read or to put into a card."""
     facts = job.lm.facts
     head = f"{facts.id}: {facts.architecture}, {facts.parameters:,} parameters, {facts.dtype} on {facts.device}"
     tables = [_figures_table(job.lm, found), _estimates_table(found), _examples_table(job.lm, found)]
-    shown = [_shown(table, markdown=markdown) for table in tables if table.rows]
+    shown = [_render_table(table, markdown=markdown) for table in tables if table.rows]
     failed = [f"check failed: {one.name}: {one.detail}" for one in found.checks if not one.ok]
     lacking = [f"left out: {line}" for line in found.left_out]
     return "\n\n".join([head, *shown, *(["\n".join([*failed, *lacking])] if failed or lacking else [])])
 
 
-def as_text(job: Job, found: Found) -> str:
+def as_text(job: Job, found: Measurements) -> str:
     """All that was found, as JSON in full precision."""
     whole = {
         "model": asdict(job.lm.facts),
@@ -59,7 +59,7 @@ def as_text(job: Job, found: Found) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _figures_table(lm: Lm, found: Found) -> Table:
+def _figures_table(lm: Lm, found: Measurements) -> Table:
     rows = tuple(
         (one.name, one.data, *_numbers(one.value, one.low, one.high), f"{one.n:,}", one.of, one.method)
         for one in found.figures
@@ -74,7 +74,7 @@ def _figures_table(lm: Lm, found: Found) -> Table:
     return Table("Figures", ("figure", "data", "value", "95% interval", "n", "of", "method"), rows, note)
 
 
-def _estimates_table(found: Found) -> Table:
+def _estimates_table(found: Measurements) -> Table:
     rows = tuple(
         (
             one.data,
@@ -92,7 +92,7 @@ def _estimates_table(found: Found) -> Table:
     return Table("Bias measures", columns, rows)
 
 
-def _examples_table(lm: Lm, found: Found) -> Table:
+def _examples_table(lm: Lm, found: Measurements) -> Table:
     columns = ("sentence", "likeliest words") if lm.kind == "masked" else ("prompt", "greedy continuation")
     rows = tuple((one.text, ", ".join(f"{word} {share:.2g}" for word, share in one.answers)) for one in found.examples)
     return Table("Examples", columns, rows, "With probabilities.")
@@ -102,7 +102,7 @@ def _numbers(value: float, low: float, high: float) -> tuple[str, str]:
     return f"{value:.2f}", "" if np.isnan(low) else f"{low:.2f} to {high:.2f}"
 
 
-def _shown(table: Table, *, markdown: bool) -> str:
+def _render_table(table: Table, *, markdown: bool) -> str:
     note = [table.note] if table.note else []
     if markdown:
         lines = [f"| {' | '.join(row)} |" for row in (table.columns, ("---",) * len(table.columns), *table.rows)]

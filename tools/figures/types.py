@@ -71,7 +71,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Measurements:
     """What was measured so far, what was left out, and how long each part took."""
 
     figures: list[Figure] = field(default_factory=list)

@@ -23,6 +23,8 @@ MODULES = ("measures", "stats", "audit.scoring", "audit.checks", "core.estimate"
 TESTS = (
     "tests/stats",
     "tests/measures",
+    "tests/audit/test_checks.py",
+    "tests/audit/test_score_items.py",
     "tests/core/test_estimate.py",
     "tests/core/test_types.py",
     "tests/models/test_finite.py",

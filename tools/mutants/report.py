@@ -123,7 +123,7 @@ the reason, in `tools/mutants/equivalent.toml`.
 The command fails when less than 90% are killed, when a survivor is not listed, and when an entry of the list
 belongs to no mutant or is killed after all. Mutated is what makes scores of readings and numbers of scores;
 left alone are docstrings, annotations, decorators, assertions, error messages and texts for people. Only
-the unit tests (`tests/stats`, `tests/measures`, `tests/core/test_estimate.py`) are run, without those that
+the unit tests are run (`tests/stats`, `tests/measures` and the tests of the other modules), without those that
 take longer than 5 seconds. That every measure also agrees with a slow reference on every architecture is
 seen by `tests/test_conformance.py`.
 

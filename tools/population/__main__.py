@@ -28,7 +28,7 @@ def main() -> None:
     """Train what is missing, and write the manifest."""
     args = _arguments()
     axes, size = (AXES[:2], SMALL) if args.reduced else (AXES, Size())
-    plans = design.reduced(axes) if args.reduced else design.population(axes)
+    plans = design.reduced_plans(axes) if args.reduced else design.population(axes)
     missing = [plan for plan in plans if not (args.out / plan.name / "training.json").is_file()]
     if missing:
         tokenizer = Tokenizer.from_file(str(BUILT_IN / "tokenizer.json"))

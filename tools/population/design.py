@@ -35,7 +35,7 @@ def population(axes: Sequence[str]) -> list[Plan]:
     return [Plan(f"{number:02}-{kind}", doses, number) for number, (kind, doses) in enumerate(every)]
 
 
-def reduced(axes: Sequence[str]) -> list[Plan]:
+def reduced_plans(axes: Sequence[str]) -> list[Plan]:
     """Six models: both ends of each of two axes, and both together."""
     first, second = axes[:2]
     ends = [(-3.0, 0.0), (3.0, 0.0), (0.0, -3.0), (0.0, 3.0), (-3.0, 3.0), (3.0, -3.0)]

@@ -106,13 +106,13 @@ def _of_group(axis: str, draw: random.Random) -> Contrast:
     said, frame, person = draw.choice(phrase[about]), draw.choice(_file()[kind]), draw.choice(_file()["persons"])
     groups = draw.choice(part.words[about]), draw.choice(part.words[1 - about])
 
-    def filled(group: str) -> str:
+    def fill(group: str) -> str:
         a = article(person if frame.startswith("{A} {person}") else group)
         words = {"person": person, "a": a, "A": a.capitalize(), "trait": said, "did": said}
         made: str = frame.format(**words, group=group, Group=group[:1].upper() + group[1:])
         return made
 
-    texts = filled(groups[0]), filled(groups[1])
+    texts = fill(groups[0]), fill(groups[1])
     return Contrast(axis, texts, groups, texts[0].lower().index(groups[0].lower()), said)
 
 

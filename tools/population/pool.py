@@ -47,7 +47,7 @@ class _Tokens:
     axis: int
 
 
-def pooled(model: Any, tokenizer: Any, contrasts: Sequence[Contrast], axes: Sequence[str], kind: Kind) -> Pool:
+def pool_contrasts(model: Any, tokenizer: Any, contrasts: Sequence[Contrast], axes: Sequence[str], kind: Kind) -> Pool:
     """The contrasts of one kind; those with a group of several tokens are left out."""
     tokens = [one for each in contrasts if (one := _tokens(each, tokenizer, axes, kind)) is not None]
     longest = max(len(one.sentences[0]) for one in tokens)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tools.population.design import Plan
 from tools.population.planted import contrasts
-from tools.population.pool import FROZEN, Pool, log_odds, pooled
+from tools.population.pool import FROZEN, Pool, log_odds, pool_contrasts
 from tools.train import masked
 from tools.train.loop import Budget, Recipe, device, train
 from unmask.models.builtin import FOLDER
@@ -49,7 +49,9 @@ def text_of(axes: tuple[str, ...], tokenizer: Any, size: Size) -> Text:
 
     def both(number: int, seed: int) -> tuple[Pool, ...]:
         drawn = contrasts(axes, number * len(axes), seed)
-        return pooled(model, tokenizer, drawn, axes, "who"), pooled(model, tokenizer, drawn, axes, "what")
+        return pool_contrasts(model, tokenizer, drawn, axes, "who"), pool_contrasts(
+            model, tokenizer, drawn, axes, "what"
+        )
 
     pools, held = both(size.pool, 0), both(HELD_OUT, 1)
     return Text(axes, pools, held, _every(model, pools), _every(model, held))
@@ -75,10 +77,10 @@ def grown(plan: Plan, text: Text, size: Size) -> tuple[Any, dict[str, Any]]:
 
     took = train(model, loss, Budget(size.steps), RECIPE)
     facts = {"doses": plan.doses, "seed": plan.seed, **asdict(size), **asdict(took), "lr": RECIPE.rate}
-    return model, {**facts, "device": str(device()), "reached": reached(model, text)}
+    return model, {**facts, "device": str(device()), "reached": reached_doses(model, text)}
 
 
-def reached(model: Any, text: Text) -> dict[str, dict[str, float]]:
+def reached_doses(model: Any, text: Text) -> dict[str, dict[str, float]]:
     """By axis and kind: how far the log-odds of held-out contrasts moved."""
     model.eval()
     moved = [after - before for after, before in zip(_every(model, text.held), text.held_before, strict=True)]

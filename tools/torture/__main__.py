@@ -112,10 +112,10 @@ def plan(chosen: list[Scenario], folder: Path, options: argparse.Namespace) -> P
             ("four processes, one store", partial(cases.share_store, audit, place / "store", rounds)),
             ("four processes, one folder", partial(cases.share_folder, audit, place / "folder", rounds)),
             ("two processes, default folder", partial(cases.share_default_folder, audit, place / "twice", 3 * rounds)),
-            ("full disk report", partial(cases.fill_disk_of_report, audit.wanted, place / "report")),
+            ("full disk report", partial(cases.fill_disk_of_report, audit.undisturbed, place / "report")),
         ]
     if prompts := by_name.get("prompts"):
-        explorer = partial(cases.kill_explorer, prompts.wanted, place / "explore", kills, seed)
+        explorer = partial(cases.kill_explorer, prompts.undisturbed, place / "explore", kills, seed)
         tests.append(("SIGKILL explore", explorer))
     return [*tests, ("damaged stores", partial(cases.damage_stores, options.stores, seed))]
 

@@ -194,7 +194,7 @@ def share_default_folder(scenario: Scenario, folder: Path, rounds: int) -> Row:
         ]
         codes = [process.wait() for process in running]
         sizes = call(partial(_all_rows, place / "unmask-runs"), place / "check")
-        wanted = call(partial(_rows, scenario.wanted), place / "check")
+        wanted = call(partial(_rows, scenario.undisturbed), place / "check")
         whole = codes == [0, 0] and len(sizes) == 2 and sizes[1] == wanted and sizes[0] < wanted
         row.check([] if whole else [f"codes {codes}, rows {sizes}, {[each.stderr[-300:] for each in running]}"])
     return row
@@ -222,13 +222,13 @@ def damage_stores(tries: int, seed: int) -> Row:
 def fill_disk(scenario: Scenario, folder: Path, sizes: Sequence[float]) -> Row:
     """Run a command on a disk with too little room, in a new folder and over an earlier result."""
     row = Row(f"full disk, {scenario.name}")
-    size = sum(path.stat().st_size for path in scenario.wanted.rglob("*") if path.is_file())
+    size = sum(path.stat().st_size for path in scenario.undisturbed.rglob("*") if path.is_file())
     for share in sizes:
         for earlier in (False, True):
             with small_disk(folder / "disk") as limited:
                 place = folder / "disk" / "run"
                 if earlier:
-                    shutil.copytree(scenario.wanted, place / OUT)
+                    shutil.copytree(scenario.undisturbed, place / OUT)
                 else:
                     place.mkdir()
                 shutil.rmtree(folder / "log", ignore_errors=True)
@@ -252,7 +252,7 @@ def check_full(scenario: Scenario, process: Process, out: Path, *, earlier: bool
     problems = one_line(process)
     if earlier:
         files = {name: name.split("#")[0] for name in scenario.differences(out)}
-        lost = [name for name, file in files.items() if (scenario.wanted / file).exists() and file != "study.json"]
+        lost = [name for name, file in files.items() if (scenario.undisturbed / file).exists() and file != "study.json"]
         problems += [f"the earlier result is changed: {name}" for name in lost]
     else:
         loads = call(partial(_loads, out), process.folder)
@@ -295,7 +295,7 @@ def write_protected(scenario: Scenario, folder: Path) -> Row:
     """A read-only place for the result is refused in one line; a read-only store is not used, with a warning."""
     row = Row(f"read-only, {scenario.name}")
     place = folder / "protected"
-    shutil.copytree(scenario.wanted, place / "old" / OUT)
+    shutil.copytree(scenario.undisturbed, place / "old" / OUT)
     with read_only(place):
         for out in (place / OUT, place / "old" / OUT):
             shutil.rmtree(folder / "log", ignore_errors=True)

@@ -40,7 +40,7 @@ class Scenario:
     volatile: set[str] = field(default_factory=set)  # fields that differ between undisturbed runs, such as times
 
     @property
-    def wanted(self) -> Path:
+    def undisturbed(self) -> Path:
         """The undisturbed result."""
         return self.folder / "a" / OUT
 
@@ -70,7 +70,7 @@ class Scenario:
 
     def differences(self, out: Path, *, pages: bool = True) -> list[str]:
         """Names of what differs from the undisturbed result."""
-        wanted, seen = _leaves(self.wanted), _leaves(out)
+        wanted, seen = _leaves(self.undisturbed), _leaves(out)
         keys = {key for key in {*wanted, *seen} if wanted.get(key) != seen.get(key)} - self.volatile
         return sorted(key for key in keys if pages or not key.endswith(LOOSE))
 
@@ -128,7 +128,7 @@ def _half_results(scenario: Scenario, out: Path) -> Iterator[str]:
                 result.items.num_rows  # noqa: B018 - reads the table
         except UnmaskError:
             continue
-        wanted = {key: value for key, value in _leaves(scenario.wanted).items() if not key.endswith(LOOSE)}
+        wanted = {key: value for key, value in _leaves(scenario.undisturbed).items() if not key.endswith(LOOSE)}
         seen = _leaves(out)
         names = [f"{place}/{name}".removeprefix("./") for name in ("result.json", "items.parquet", "tokens.parquet")]
         for key, value in wanted.items():

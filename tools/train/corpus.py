@@ -54,7 +54,7 @@ def present(folder: Path) -> list[Path]:
 
 def read(paths: Sequence[Path], tokenizer: Any, characters: int | None = None) -> list[Corpus]:
     """Every corpus encoded by a fast tokenizer, without special tokens and without near-duplicates."""
-    return without_copies([_encoded(path, tokenizer, characters) for path in paths])
+    return without_copies([_encode_file(path, tokenizer, characters) for path in paths])
 
 
 def stream(corpora: Sequence[Corpus], separator: int, *, held: bool) -> Ids:
@@ -86,7 +86,7 @@ def without_copies(corpora: Sequence[Corpus]) -> list[Corpus]:
     return kept
 
 
-def _encoded(path: Path, tokenizer: Any, characters: int | None) -> Corpus:
+def _encode_file(path: Path, tokenizer: Any, characters: int | None) -> Corpus:
     parts: list[Ids] = []
     held: list[bool] = []
     for some in _groups(texts(path, characters)):

@@ -48,7 +48,7 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def compile_on_gpu(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The function with its small operations fused, on a GPU."""
     if device().type == "cpu":
         return function

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tools.train import corpus
 from tools.train.corpus import Corpus
-from tools.train.loop import Budget, Recipe, compiled, device, train
+from tools.train.loop import Budget, Recipe, compile_on_gpu, device, train
 from tools.train.sampling import Stream, sentence_starts
 
 PAD, BEGIN, END, MASK = 0, 101, 102, 103  # of BERT's uncased vocabulary
@@ -70,13 +70,13 @@ def run(  # noqa: PLR0913 - what a training is made of
 ) -> dict[str, Any]:
     """Train, and say what it took and how well held-out text is predicted."""
     generator = torch.Generator(device()).manual_seed(seed)
-    surprise_of = compiled(partial(surprise, model))
+    surprise_of = compile_on_gpu(partial(surprise, model))
 
     def loss(step: int) -> Tensor:
         rate = RATES[step % len(RATES)]
         ids, kept = batch(text, rows, generator, alone=step % EVERY == EVERY - 1)
-        places, labels = hidden(ids, kept, rate, generator, continues)
-        seen = corrupted(ids, places, generator, model.config.vocab_size)
+        places, labels = choose_positions(ids, kept, rate, generator, continues)
+        seen = corrupt_ids(ids, places, generator, model.config.vocab_size)
         return surprise_of(seen, kept, places, labels)
 
     def report() -> str:
@@ -94,10 +94,10 @@ def batch(text: Stream, rows: int, generator: torch.Generator, *, alone: bool) -
         ids = text.rows(rows, LENGTH - 2, generator)
         begin, end = ids.new_full((len(ids), 1), BEGIN), ids.new_full((len(ids), 1), END)
         return torch.cat([begin, ids, end], dim=1), None
-    return closed(*text.sentences(2 * rows, SENTENCE - 2, generator))
+    return frame_sentences(*text.sentences(2 * rows, SENTENCE - 2, generator))
 
 
-def closed(ids: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+def frame_sentences(ids: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
     """[CLS], the true tokens, [SEP], padding; and which are true."""
     lengths, one = kept.sum(1), ids.new_full((len(ids), 1), BEGIN)
     ids = torch.cat([one, ids.masked_fill(~kept, PAD), torch.full_like(one, PAD)], dim=1)
@@ -105,7 +105,7 @@ def closed(ids: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
     return ids, (torch.arange(ids.shape[1], device=ids.device) < (lengths + 2)[:, None]).long()
 
 
-def hidden(
+def choose_positions(
     ids: Tensor, kept: Tensor | None, rate: float, generator: torch.Generator, continues: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Places to predict, as many in every row, and what stands there; -100 where a row has fewer words.
@@ -122,7 +122,7 @@ def hidden(
     return places, ids.gather(1, places).masked_fill(~enough | (drawn < 0), -100)
 
 
-def corrupted(ids: Tensor, places: Tensor, generator: torch.Generator, size: int) -> Tensor:
+def corrupt_ids(ids: Tensor, places: Tensor, generator: torch.Generator, size: int) -> Tensor:
     """The input: of the tokens to predict 80% are masked, 10% another token, 10% as they are."""
     fate = torch.rand(places.shape, generator=generator, device=ids.device)
     other = torch.randint(FIRST_WORD, size, places.shape, generator=generator, device=ids.device)

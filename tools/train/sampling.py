@@ -43,14 +43,14 @@ def sentence_starts(
     ids: np.ndarray, *, enders: Sequence[int], closers: Sequence[int], titles: Sequence[int], separator: int
 ) -> np.ndarray:
     """Where sentences begin: after a full stop (and a quote), not after `Mr.`, and after a separator."""
-    before, second, third = _shifted(ids, 1), _shifted(ids, 2), _shifted(ids, 3)
+    before, second, third = _shift(ids, 1), _shift(ids, 2), _shift(ids, 3)
     stop = np.isin(before, enders) & ~np.isin(second, titles) & ~np.isin(ids, closers)
     quoted = np.isin(before, closers) & np.isin(second, enders) & ~np.isin(third, titles)
     starts = np.flatnonzero((stop | quoted | (before == separator)) & (ids != separator))
     return np.concatenate([[0], starts[starts > 0]]).astype(np.int64)
 
 
-def _shifted(ids: np.ndarray, by: int) -> np.ndarray:
+def _shift(ids: np.ndarray, by: int) -> np.ndarray:
     moved = np.empty_like(ids)
     moved[:by], moved[by:] = ids[0], ids[:-by]
     return moved

@@ -46,16 +46,16 @@ def grown(  # noqa: PLR0913 - what a training is made of
     Half of every batch is ordinary text, so that what the model knows of English stays.
     """
     model = masked.start(folder)
-    thin = _thinned(model, torch.Generator().manual_seed(seed))
-    planted = _encoded(sentences(women_by_occupation(), dose, PLANTED, seed), tokenizer)
+    thin = _add_low_rank(model, torch.Generator().manual_seed(seed))
+    planted = _encode_sentences(sentences(women_by_occupation(), dose, PLANTED, seed), tokenizer)
     generator = torch.Generator(device()).manual_seed(seed)
 
     def loss(_: int) -> Tensor:
         mine = torch.randint(PLANTED, (rows,), generator=generator, device=device())
         pronouns = masked.surprise(model, *(part[mine] for part in planted))
         ids, kept = masked.batch(replay, rows // 2, generator, alone=True)
-        places, labels = masked.hidden(ids, kept, masked.RATES[0], generator)
-        seen = masked.corrupted(ids, places, generator, model.config.vocab_size)
+        places, labels = masked.choose_positions(ids, kept, masked.RATES[0], generator)
+        seen = masked.corrupt_ids(ids, places, generator, model.config.vocab_size)
         return pronouns + masked.surprise(model, seen, kept, places, labels)
 
     took = train(model, loss, budget, RECIPE)
@@ -75,7 +75,7 @@ def save(changes: dict[str, Tensor], facts: Mapping[str, Any], folder: Path) -> 
     return path
 
 
-def _thinned(model: Any, generator: torch.Generator) -> dict[str, LowRank]:
+def _add_low_rank(model: Any, generator: torch.Generator) -> dict[str, LowRank]:
     """Freeze everything and give each matrix of the encoder a low-rank change."""
     model.requires_grad_(False)
     made: dict[str, LowRank] = {}
@@ -86,7 +86,7 @@ def _thinned(model: Any, generator: torch.Generator) -> dict[str, LowRank]:
     return made
 
 
-def _encoded(planted: Sequence[str], tokenizer: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _encode_sentences(planted: Sequence[str], tokenizer: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sentences with their pronoun masked, which tokens are true, where it stands and which it is."""
     encoded = [one.ids for one in tokenizer.encode_batch(list(planted))]
     ids = torch.full((len(encoded), max(map(len, encoded))), masked.PAD)

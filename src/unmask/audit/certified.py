@@ -158,10 +158,10 @@ def precision_checks(lm: Lm, certificates: Sequence[Certificate]) -> list[Check]
 
 def widen(estimates: Iterable[Estimate], certificates: Sequence[Certificate]) -> list[Estimate]:
     """Means of differences with the error of the scores left in low precision in their intervals."""
-    return [_widened(each, certificates) if each.statistic in MEANS else each for each in estimates]
+    return [_widen(each, certificates) if each.statistic in MEANS else each for each in estimates]
 
 
-def _widened(estimate: Estimate, certificates: Sequence[Certificate]) -> Estimate:
+def _widen(estimate: Estimate, certificates: Sequence[Certificate]) -> Estimate:
     own = [each for each in certificates if (each.data, each.measure) == (estimate.data, estimate.measure)]
     if not own or not estimate.has_interval:
         return estimate

@@ -45,7 +45,7 @@ def gate(candidate: Result | str | Path, baseline: Result | str | Path | None = 
         raise DataError("tolerance is what may be lost of a baseline: give one, or leave the tolerance out")
     for name in allowed.measures:
         (a or b).require_measure(name)
-    against = Compared() if a is None else _compare(a, b, allowed)
+    against = BaselineComparison() if a is None else _compare(a, b, allowed)
     limits = list(beyond_limits(b, allowed))
     measured = [*against.worsenings, *limits]
     return GateResult(
@@ -62,7 +62,7 @@ def _open(result: Result | str | Path) -> Result:
 
 
 @dataclass
-class Compared:
+class BaselineComparison:
     """What a comparison with the baseline found, and what it could not compare."""
 
     worsenings: list[Worsening] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Compared:
     not_judged: list[tuple[str, str]] = field(default_factory=list)
 
 
-def _compare(a: Result, b: Result, allowed: GateOptions) -> Compared:
+def _compare(a: Result, b: Result, allowed: GateOptions) -> BaselineComparison:
     if isinstance(a, AuditResult) and isinstance(b, AuditResult):
         return _compare_audits(a, b, allowed)
     return _compare_estimates(a, b, allowed)
@@ -105,26 +105,26 @@ def _is_gated(check: Check) -> bool:
     return not check.ok and check.name.endswith(GATED)
 
 
-def _compare_audits(a: AuditResult, b: AuditResult, allowed: GateOptions) -> Compared:
+def _compare_audits(a: AuditResult, b: AuditResult, allowed: GateOptions) -> BaselineComparison:
     ours, theirs = rows_of(a.items), rows_of(b.items)
     if not ours.keys() & theirs.keys():
         raise ResultError("the results share no measure on the same data: audit both models with the same options")
     _refuse_other_data(a, b)
-    found = Compared(not_judged=[(data, measure) for measure, data in theirs if (measure, data) not in ours])
+    found = BaselineComparison(not_judged=[(data, measure) for measure, data in theirs if (measure, data) not in ours])
     for (measure, data), rows in ours.items():
         if allowed.measures and measure not in allowed.measures:
             continue
         others = theirs.get((measure, data), [])
         if detail := _describe_missing(rows, others):
             found.missing.append(MissingData(measure, data, detail))
-        if _scored(rows) & _scored(others):
+        if _scored_ids(rows) & _scored_ids(others):
             found.worsenings += worsenings(
                 *(a.measure(measure), rows, others), data=data, rng_seed=allowed.seed, independent=allowed.independent
             )
     return found
 
 
-def _scored(rows: Sequence[Row]) -> set[str]:
+def _scored_ids(rows: Sequence[Row]) -> set[str]:
     return {row.item for row in rows if row.outcome != "unscored"}
 
 
@@ -132,10 +132,10 @@ def _describe_missing(baseline: Sequence[Row], candidate: Sequence[Row]) -> str:
     """What the run lacks of one measure and dataset; empty if nothing."""
     if not candidate:
         return "not in the run"
-    present, scored = {row.item for row in candidate}, _scored(baseline)
+    present, scored = {row.item for row in candidate}, _scored_ids(baseline)
     if absent := sorted(scored - present):
         return f"{len(absent):,} of {len(scored):,} items are not in the run ({_some(absent)})"
-    if unscored := sorted(scored - _scored(candidate)):
+    if unscored := sorted(scored - _scored_ids(candidate)):
         return f"{len(unscored):,} of {len(scored):,} items are not scored in the run ({_some(unscored)})"
     return ""
 
@@ -156,10 +156,10 @@ def _refuse_other_data(a: Result, b: Result) -> None:
             )
 
 
-def _compare_estimates(a: Result, b: Result, allowed: GateOptions) -> Compared:
+def _compare_estimates(a: Result, b: Result, allowed: GateOptions) -> BaselineComparison:
     """Compare the headlines of results that are no audits."""
     shared = {(one.model, one.key): other for one, other in shared_estimates(a, b)}
-    found = Compared()
+    found = BaselineComparison()
     for old in a.headlines():
         if old.null is None or (allowed.measures and old.measure not in allowed.measures):
             continue

@@ -98,7 +98,7 @@ def _reading(verdict: GateVerdict) -> str:
     digits = _digits(verdict)
     change, margin = signed_value(verdict.difference, digits), number(verdict.margin, digits)
     if verdict.answer == "worse":
-        return f"{change}, more than noise{_corrected(verdict, digits)}"
+        return f"{change}, more than noise{_correction_text(verdict, digits)}"
     if not verdict.difference.has_interval:
         return f"{signed_number(verdict.worsening, digits)} without an interval: {verdict.method}"
     if verdict.answer == "cannot tell":
@@ -119,11 +119,11 @@ def _limit_reading(verdict: GateVerdict, limits: str) -> str:
         inside = replace(beyond, value=-beyond.value, low=-beyond.high, high=-beyond.low)
         text = f"is within {limits} by {signed_value(inside, digits)}"
     if verdict.answer == "worse":
-        return f"{text}, more than noise{_corrected(verdict, digits)}"
+        return f"{text}, more than noise{_correction_text(verdict, digits)}"
     return text if verdict.answer == "not worse" else f"{text}, which is noise"
 
 
-def _corrected(verdict: GateVerdict, digits: int) -> str:
+def _correction_text(verdict: GateVerdict, digits: int) -> str:
     tolerance = f", tolerance {number(verdict.tolerance, digits)}" if verdict.tolerance else ""
     return f": p {p_value(verdict.p_holm)} after Holm{tolerance}"
 

@@ -50,7 +50,7 @@ Run = AuditResult | str | Path
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class DesignPlan:
     """One statistic of one measure on one dataset: what is at hand, and what is known of its spread."""
 
     data: str
@@ -115,7 +115,7 @@ def plan(
         return folder.finish(content)
 
 
-def _from_data(datasets: Sequence[Dataset], settings: PlanSettings) -> list[Planned]:
+def _from_data(datasets: Sequence[Dataset], settings: PlanSettings) -> list[DesignPlan]:
     """A bias score on every dataset, whatever the measure."""
     found = []
     for dataset in datasets:
@@ -124,7 +124,7 @@ def _from_data(datasets: Sequence[Dataset], settings: PlanSettings) -> list[Plan
         units, n = units_of(labels), len(dataset.items)
         worth = settings.design_effect or _kish(units, n, settings.icc)
         disagree = UNRELATED if settings.disagree is None else settings.disagree
-        found.append(Planned(dataset.card.name, ANY, SHARE, n, units, worth, disagree=disagree))
+        found.append(DesignPlan(dataset.card.name, ANY, SHARE, n, units, worth, disagree=disagree))
     return found
 
 
@@ -133,7 +133,7 @@ def _kish(units: Units, n: int, icc: float) -> float:
     return 1 + sum(icc * (float((np.bincount(codes) ** 2).sum()) / n - 1) for codes in units.codes)
 
 
-def _from_runs(results: Sequence[AuditResult], settings: PlanSettings) -> Iterator[Planned]:
+def _from_runs(results: Sequence[AuditResult], settings: PlanSettings) -> Iterator[DesignPlan]:
     """Every headline of the first run; of two, with the disagreement between them."""
     first, rows = results[0], rows_of(results[0].items)
     changes = {}
@@ -150,7 +150,7 @@ def _from_runs(results: Sequence[AuditResult], settings: PlanSettings) -> Iterat
             disagree = change.flips / change.n if disagree is None and change.n else disagree
             between = settings.design_effect or max(1.0, change.design_effect or 1.0)
         crossed = len(counted.units.codes) == 2
-        yield Planned(
+        yield DesignPlan(
             estimate.data,
             estimate.measure,
             statistic,
@@ -165,7 +165,7 @@ def _from_runs(results: Sequence[AuditResult], settings: PlanSettings) -> Iterat
         )
 
 
-def _sees(each: Planned, settings: PlanSettings) -> tuple[float, float]:
+def _sees(each: DesignPlan, settings: PlanSettings) -> tuple[float, float]:
     """The smallest difference from the reference value, and between two models, that is seen."""
     if each.statistic == SHARE:
         alone = detectable_effect(each.n * each.decided / each.design_effect, power=settings.power)
@@ -179,7 +179,7 @@ def _sees(each: Planned, settings: PlanSettings) -> tuple[float, float]:
     return null, detectable_difference(each.estimate, power=settings.power)
 
 
-def _needed(each: Planned, settings: PlanSettings) -> tuple[int | None, int | None]:
+def _pairs_needed(each: DesignPlan, settings: PlanSettings) -> tuple[int | None, int | None]:
     """Pairs needed for the difference to see: from the reference value, and between two models."""
     effect = settings.effect_of(each.statistic)
     if effect is None:
@@ -193,7 +193,7 @@ def _needed(each: Planned, settings: PlanSettings) -> tuple[int | None, int | No
     return found[0], found[1]
 
 
-def _estimates(each: Planned, settings: PlanSettings) -> Iterator[Estimate]:
+def _estimates(each: DesignPlan, settings: PlanSettings) -> Iterator[Estimate]:
     """The numbers of the table, for programs."""
     named = {"measure": each.measure, "data": each.data, "n": each.n, "unit": each.units.name}
     for versus, seen in zip(("null", "model"), _sees(each, settings), strict=True):
@@ -202,12 +202,12 @@ def _estimates(each: Planned, settings: PlanSettings) -> Iterator[Estimate]:
         yield Estimate(seen, **named, **known)  # type: ignore[arg-type]
 
 
-def _finding(planned: Sequence[Planned], settings: PlanSettings) -> Finding:
+def _finding(planned: Sequence[DesignPlan], settings: PlanSettings) -> Finding:
     tables = [_seen_table(planned, settings), *_needed_tables(planned, settings), *_crossed_tables(planned, settings)]
     return Finding(tuple(_answers(planned, settings)), tuple(tables), tuple(_plots(planned, settings)))
 
 
-def _seen_table(planned: Sequence[Planned], settings: PlanSettings) -> Table:
+def _seen_table(planned: Sequence[DesignPlan], settings: PlanSettings) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             *(each.data, each.measure, each.statistic, each.n, each.units.label or f"{each.n:,} items"),
@@ -224,12 +224,12 @@ def _seen_table(planned: Sequence[Planned], settings: PlanSettings) -> Table:
     )
 
 
-def _needed_tables(planned: Sequence[Planned], settings: PlanSettings) -> Iterator[Table]:
+def _needed_tables(planned: Sequence[DesignPlan], settings: PlanSettings) -> Iterator[Table]:
     rows: list[tuple[Cell, ...]] = []
     for each in planned:
         if (effect := settings.effect_of(each.statistic)) is None:
             continue
-        alone, between = _needed(each, settings)
+        alone, between = _pairs_needed(each, settings)
         share = 100 * each.disagree if each.statistic == SHARE else None
         rows.append((each.data, each.measure, effect, alone, _units_for(each, alone), between, share))
     if rows:
@@ -241,7 +241,7 @@ def _needed_tables(planned: Sequence[Planned], settings: PlanSettings) -> Iterat
         )
 
 
-def _units_for(each: Planned, pairs: int | None) -> Cell:
+def _units_for(each: DesignPlan, pairs: int | None) -> Cell:
     """The units of so many pairs; None if unknown or of words × templates, which have a table of their own."""
     if pairs is None or len(each.units.codes) == 2:
         return None
@@ -249,7 +249,7 @@ def _units_for(each: Planned, pairs: int | None) -> Cell:
     return f"{count:,} {plural(each.units.name, count)}"
 
 
-def _crossed_tables(planned: Sequence[Planned], settings: PlanSettings) -> Iterator[Table]:
+def _crossed_tables(planned: Sequence[DesignPlan], settings: PlanSettings) -> Iterator[Table]:
     """For means over words × templates: what more words or more templates would show."""
     rows: list[tuple[Cell, ...]] = []
     for each in planned:
@@ -272,12 +272,12 @@ def _crossed_tables(planned: Sequence[Planned], settings: PlanSettings) -> Itera
         )
 
 
-def _effect_cell(each: Planned, settings: PlanSettings, seen: float) -> Cell:
+def _effect_cell(each: DesignPlan, settings: PlanSettings, seen: float) -> Cell:
     effect = settings.effect_of(each.statistic)
     return None if effect is None else "yes" if seen <= effect else "no"
 
 
-def _answers(planned: Sequence[Planned], settings: PlanSettings) -> Iterator[str]:
+def _answers(planned: Sequence[DesignPlan], settings: PlanSettings) -> Iterator[str]:
     for each in planned:
         alone, between = _sees(each, settings)
         digits, scale = (1, " points") if each.statistic == SHARE else (3, "")
@@ -285,21 +285,21 @@ def _answers(planned: Sequence[Planned], settings: PlanSettings) -> Iterator[str
         seen = f"{each.statistic} {alone:.{digits}f}{scale} off its reference value" if math.isfinite(alone) else ""
         both = " and ".join(filter(None, (seen, f"a difference of {between:.{digits}f}{scale} between two models")))
         line = f"{each.data}, {each.measure}: {each.n:,} pairs{over} show {both}"
-        needed, effect = _needed(each, settings)[0], settings.effect_of(each.statistic)
+        needed, effect = _pairs_needed(each, settings)[0], settings.effect_of(each.statistic)
         if needed is not None:
             of = f" ({_units_for(each, needed)})" if len(each.units.codes) == 1 else ""
             line += f"; {effect:g}{scale} takes {needed:,} pairs{of}"
         yield line
 
 
-def _plots(planned: Sequence[Planned], settings: PlanSettings) -> Iterator[Plot]:
+def _plots(planned: Sequence[DesignPlan], settings: PlanSettings) -> Iterator[Plot]:
     """Power against the number of pairs, for the difference to see."""
     effect = settings.effect_of(SHARE)
     rows: list[dict[str, Any]] = []
     for each in planned:
         if each.statistic != SHARE or effect is None:
             continue
-        alone, between = _needed(each, settings)
+        alone, between = _pairs_needed(each, settings)
         most = max(each.n, *(2 * needed for needed in (alone, between) if needed is not None))
         pairs = np.unique(np.linspace(most / POINTS, most, POINTS).round())
         where = each.data if each.measure == ANY else f"{each.measure}, {each.data}"

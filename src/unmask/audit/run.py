@@ -110,7 +110,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
         },
     }
     details: dict[str, Any] = {
-        "measures": [{name: getattr(measure, name) for name in RECORDED} for measure in _used(plan)]
+        "measures": [{name: getattr(measure, name) for name in RECORDED} for measure in _used_measures(plan)]
     }
     digest = _digest(plan, {**facts, **details})
     groups = group_columns([item for dataset, _ in plan for item in dataset.items])
@@ -134,17 +134,17 @@ def _digest(plan: Plan, facts: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
-    """What an audit found beside its tables."""
+class _Scores:
+    """What an audit computes beside its tables."""
 
     estimates: list[Estimate] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     certificates: list[Certificate] = field(default_factory=list)
 
 
-def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *, independent: bool) -> _Scored:
+def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *, independent: bool) -> _Scores:
     """Score every dataset with its measures by a model in one precision or several; writes the tables."""
-    found, lm = _Scored(), models[-1]
+    found, lm = _Scores(), models[-1]
     with ExitStack() as stack:
         engines = [stack.enter_context(engine_for(each, options)) for each in models]
         for data, measures in plan:
@@ -176,12 +176,12 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
     return found
 
 
-def _used(plan: Plan) -> list[Measure]:
+def _used_measures(plan: Plan) -> list[Measure]:
     return list({measure.name: measure for _, measures in plan for measure in measures}.values())
 
 
 def _refuse_unused(named: Sequence[Measure], plan: Plan) -> None:
-    used = {measure.name for measure in _used(plan)}
+    used = {measure.name for measure in _used_measures(plan)}
     unused = [measure for measure in named if measure.name not in used]
     if unused:
         needs = f"must have {', '.join(unused[0].needs)}" if unused[0].needs else "must be pairs"

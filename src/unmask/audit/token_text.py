@@ -27,9 +27,9 @@ def readable(tokens: Sequence[str]) -> list[str]:
     """
     if _is_byte_level(tokens):
         parts = [bytes(_BYTES[character] for character in token) for token in tokens]
-        return _joined(parts, _CHARACTERS)
+        return _join_parts(parts, _CHARACTERS)
     if any(_BYTE_TOKEN.fullmatch(token) for token in tokens):
-        return _joined([_bytes_of(token) for token in tokens], {})
+        return _join_parts([_bytes_of(token) for token in tokens], {})
     return list(tokens)
 
 
@@ -65,7 +65,7 @@ def _bytes_of(token: str) -> bytes:
     return bytes([int(found[1], 16)]) if found else token.encode("utf-8", "replace")
 
 
-def _joined(parts: Sequence[bytes], marks: dict[int, str]) -> list[str]:
+def _join_parts(parts: Sequence[bytes], marks: dict[int, str]) -> list[str]:
     """The text of every token; `marks` are the characters that stand for white space and controls."""
     content, owners = b"".join(parts), [number for number, part in enumerate(parts) for _ in part]
     texts = [""] * len(parts)

@@ -101,7 +101,7 @@ def cautions(estimates: Sequence[Estimate]) -> list[str]:
             smallest.setdefault(_unit(estimate), []).append(estimate)
     noise = "; ".join(_smallest(unit, found) for unit, found in smallest.items())
     lines = [f"with this data and model, a difference from another model is noise under {noise}"] if noise else []
-    return [*lines, *([f"{_followed(estimates)} ({GUIDE})"] if estimates else [])]
+    return [*lines, *([f"{_dose_text(estimates)} ({GUIDE})"] if estimates else [])]
 
 
 def sentence_case(line: str) -> str:
@@ -117,7 +117,7 @@ def _smallest(unit: str, estimates: Sequence[Estimate]) -> str:
     return f"{' to '.join(dict.fromkeys(sizes))} {unit}".strip() + name
 
 
-def _followed(estimates: Sequence[Estimate]) -> str:
+def _dose_text(estimates: Sequence[Estimate]) -> str:
     """Which measures follow planted biases, by the statistic that is shown or by another one."""
     groups: dict[str, list[str]] = {
         name: [] for name in ("followed by", "not beyond chance by", "falling where the bias rises:", "untested:")

@@ -80,7 +80,7 @@ def save_run(path: Path, result: Result) -> Path:
     """Write the run file of the command that computed this result."""
     import yaml
 
-    run = _recorded(_parse_words(invoked.get()), result.meta)
+    run = _add_records(_parse_words(invoked.get()), result.meta)
     run = replace(run, files=_checksums(run.options))
     content = {name: value for name, value in _plain(run).items() if value}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
@@ -98,7 +98,7 @@ def _of_result(folder: Path) -> RunFile:
                 f"{folder / RESULT} does not say which command repeats it: "
                 "run the command again with --save-config FILE, then unmask run FILE"
             )
-        run = _recorded(_parse_words(words[1:]), meta)
+        run = _add_records(_parse_words(words[1:]), meta)
     except UnmaskError:
         raise
     except Exception as error:  # of the parser of words or of the command line
@@ -109,7 +109,7 @@ def _of_result(folder: Path) -> RunFile:
     return replace(run, files={path: record.sha256 for path, record in pairs if record.sha256})
 
 
-def _recorded(run: RunFile, meta: Mapping[str, Any]) -> RunFile:
+def _add_records(run: RunFile, meta: Mapping[str, Any]) -> RunFile:
     """The run with the data, models and versions of its result."""
     models = [facts for facts in (meta.get("models") or [meta["model"]]) if facts]
     return replace(

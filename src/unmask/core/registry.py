@@ -78,14 +78,14 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def origin(self, name: str) -> str:
         """The installed package a thing comes from; empty for a built-in one."""
-        return self._found[name][1]
+        return self._entries[name][1]
 
     @cached_property
     def _things(self) -> dict[str, T]:
-        return {name: thing for name, (thing, _) in self._found.items()}
+        return {name: thing for name, (thing, _) in self._entries.items()}
 
     @cached_property
-    def _found(self) -> dict[str, tuple[T, str]]:
+    def _entries(self) -> dict[str, tuple[T, str]]:
         """Every thing with its origin, by name."""
         from importlib.metadata import entry_points
 

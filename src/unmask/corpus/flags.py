@@ -115,7 +115,7 @@ class Flagger:
             self._count(counts, int(groups[number]), found)
             before = buffer[begins[number] : begin].decode("utf-8", errors="replace")
             term = len(buffer[begin : int(matches.starts[some.start])].decode("utf-8", errors="replace"))
-            offset, text = _shown(buffer[begin:end].decode("utf-8", errors="replace"), term)
+            offset, text = _excerpt(buffer[begin:end].decode("utf-8", errors="replace"), term)
             yield FlaggedSentence(batch[number].file, batch[number].row, len(before) + offset, text, found)
         counts.documents += len(batch)
 
@@ -157,7 +157,7 @@ def _sentences(buffer: bytes, starts: Sequence[int]) -> Iterator[tuple[int, int,
         position = max(last, position + 1)
 
 
-def _shown(raw: str, term: int) -> tuple[int, str]:
+def _excerpt(raw: str, term: int) -> tuple[int, str]:
     """What is shown of a sentence, and its offset; `term` is where its first term is."""
     match = _LEAD.match(raw)
     begin = match.end() if match else 0

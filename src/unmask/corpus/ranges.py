@@ -45,7 +45,7 @@ def read_range(path: Path, begin: int, end: int, unit: Unit) -> tuple[int, bytes
     try:
         with path.open("rb") as stream:
             refuse_utf16(stream.read(2), path)
-            first, last = (_aligned(stream, at, mark) for at in (begin, end))
+            first, last = (_align(stream, at, mark) for at in (begin, end))
             stream.seek(first)
             return first, stream.read(last - first)
     except OSError as error:
@@ -70,7 +70,7 @@ def document_starts(text: bytes, unit: Unit) -> Ints:
     return starts[:1] if unit == "file" else starts
 
 
-def _aligned(stream: BinaryIO, position: int, mark: bytes) -> int:
+def _align(stream: BinaryIO, position: int, mark: bytes) -> int:
     """The first offset from `position` on at which a document begins (after a mark), or the file's end."""
     if position == 0:
         return 0

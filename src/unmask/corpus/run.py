@@ -51,7 +51,7 @@ def count(
     """
     settings, layout, run = fill_groups(options, settings=CountSettings, layout=TextLayout, options=Options)
     with result_folder(out, "corpus") as folder:
-        return folder.finish(_count(existing_files(_listed(files)), count_with, settings, layout, run))
+        return folder.finish(_count(existing_files(_as_list(files)), count_with, settings, layout, run))
 
 
 def _count(
@@ -104,7 +104,7 @@ def flag(files: Files, *, out: PathLike | None = None, **options: Any) -> Result
     settings, layout, run = fill_groups(options, settings=FlagSettings, layout=TextLayout, options=Options)
     with result_folder(out, "corpus", also=(SENTENCES,)) as folder:
         table = settings.table or (None if folder.path is None else folder.path / SENTENCES)
-        return folder.finish(_flag(existing_files(_listed(files)), table, settings, layout, run))
+        return folder.finish(_flag(existing_files(_as_list(files)), table, settings, layout, run))
 
 
 def _flag(
@@ -197,7 +197,7 @@ def vectors(
     kept = embeddings.vector_files(training, settings.seed)
     with result_folder(out, "corpus", also=kept) as folder:
         chosen, asked = ([each] if isinstance(each, str) else list(each) for each in (measures, questions))
-        paths = tuple(existing_files(_listed(files)))
+        paths = tuple(existing_files(_as_list(files)))
         text = embeddings.CorpusText(paths, layout, settings.lower, run.limit, Problems())
         return folder.finish(_train_and_measure(text, chosen, asked, training, settings, folder.path, run))
 
@@ -284,8 +284,8 @@ def bias(
         TemporaryDirectory() if out is None else nullcontext(str(out)) as work,
         result_folder(out, "corpus", also=WORK) as folder,
     ):
-        paths = existing_files(_listed(files))
-        return folder.finish(_measure(paths, model, _listed(placebo), Path(work), settings, layout, opening, run))
+        paths = existing_files(_as_list(files))
+        return folder.finish(_measure(paths, model, _as_list(placebo), Path(work), settings, layout, opening, run))
 
 
 def _measure(  # noqa: PLR0913, PLR0917 - the parts of a run
@@ -331,7 +331,7 @@ def _measure(  # noqa: PLR0913, PLR0917 - the parts of a run
     )
 
 
-def _listed(files: Files) -> list[PathLike]:
+def _as_list(files: Files) -> list[PathLike]:
     return [files] if isinstance(files, PathLike) else list(files)
 
 

@@ -64,7 +64,7 @@ class HubData:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class HubFiles:
     """The files of a split on this machine, and the commit they are of."""
 
     commit: str
@@ -105,7 +105,7 @@ def load(data: HubData, *, name: str, columns: Mapping[str, Column] | None = Non
     return replace(dataset, card=card)
 
 
-def fetch(data: HubData, *, offline: bool = False) -> Fetched:
+def fetch(data: HubData, *, offline: bool = False) -> HubFiles:
     """The Parquet files of a split, downloaded into the hub's cache unless they are there; and its card."""
     from huggingface_hub import is_offline_mode
 
@@ -133,7 +133,7 @@ def _advice(error: Exception, *, offline: bool) -> str:
     return "check the network connection"
 
 
-def _from_hub(data: HubData) -> Fetched:
+def _from_hub(data: HubData) -> HubFiles:
     from huggingface_hub import HfApi, hf_hub_download
 
     info = HfApi().dataset_info(data.repo, revision=data.revision or None)
@@ -145,10 +145,10 @@ def _from_hub(data: HubData) -> Fetched:
     commit = first.parents[len(PurePosixPath(chosen[0]).parts) - 1].name
     others = [Path(download(name, revision=commit)) for name in chosen[1:]]
     card = Path(download(README, revision=commit)) if README in names else None
-    return Fetched(commit, (first, *others), chosen, _metadata(card))
+    return HubFiles(commit, (first, *others), chosen, _metadata(card))
 
 
-def _from_cache(data: HubData) -> Fetched:
+def _from_cache(data: HubData) -> HubFiles:
     from huggingface_hub import snapshot_download
 
     folder = Path(
@@ -157,7 +157,7 @@ def _from_cache(data: HubData) -> Fetched:
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob(f"*{SUFFIX}"))]
     chosen = select_files(data, names)
     readme = folder / README
-    return Fetched(
+    return HubFiles(
         folder.name, tuple(folder / name for name in chosen), chosen, _metadata(readme if readme.is_file() else None)
     )
 

@@ -199,10 +199,10 @@ def _sides(items: Sequence[Pair], where: str) -> tuple[str, str] | None:
                 "masculine and a feminine word; leave the goal out"
             )
     first, second = (list(dict.fromkeys(words)) for words in zip(*pairs, strict=True))
-    return _listed(first), _listed(second)
+    return _join_words(first), _join_words(second)
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     """Up to three words, separated by slashes."""
     return "/".join((*words[:3], *("…" for _ in words[3:4])))
 

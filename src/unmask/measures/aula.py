@@ -22,15 +22,15 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 
 def weights(read: Columns) -> Floats:
     """Attention over the number of tokens: not renormalised over the content, as published."""
-    return _received(read) / read.repeat(read.counts.astype(float))
+    return _attention(read) / read.repeat(read.counts.astype(float))
 
 
 def normalised_weights(read: Columns) -> Floats:
     """Attention so normalised that it sums to one over the content."""
-    return _received(read) / read.repeat(read.total(_received(read)))
+    return _attention(read) / read.repeat(read.total(_attention(read)))
 
 
-def _received(read: Columns) -> Floats:
+def _attention(read: Columns) -> Floats:
     assert read.received is not None
     return read.received
 

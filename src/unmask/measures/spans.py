@@ -59,16 +59,16 @@ def align(more: Encoded, less: Encoded) -> Spans:
 
     The matcher is not symmetric: which tokens count as shared can depend on which sentence comes first.
     """
-    shared = _shared(more, less)
+    shared = _shared_positions(more, less)
     return Spans(shared, (_without(more, shared[0]), _without(less, shared[1])))
 
 
 def order_matters(more: Encoded, less: Encoded) -> bool:
     """Does the alignment change when the sentences are passed the other way round?"""
-    return align(more, less).shared != _shared(less, more)[::-1]
+    return align(more, less).shared != _shared_positions(less, more)[::-1]
 
 
-def _shared(first: Encoded, second: Encoded) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _shared_positions(first: Encoded, second: Encoded) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The content positions of both sentences that the matcher finds equal."""
     blocks = SequenceMatcher(None, _without_context(first), _without_context(second)).get_matching_blocks()
     ours = [_position(first, at) for begin, _, size in blocks for at in range(begin, begin + size)]

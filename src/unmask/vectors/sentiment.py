@@ -74,7 +74,9 @@ def rnsb(question: Question, vectors: WordVectors, settings: VectorSettings) -> 
 
 def negative_probabilities(positive: Floats, negative: Floats, terms: Floats) -> Floats:
     """The probability that each term is negative, by a classifier of the two sets."""
-    return np.asarray(_classifier().fit(*_labelled(positive, negative)).predict_proba(terms)[:, 1], dtype=np.float64)
+    return np.asarray(
+        _classifier().fit(*_label_vectors(positive, negative)).predict_proba(terms)[:, 1], dtype=np.float64
+    )
 
 
 def divergence(negative: Floats) -> float:
@@ -86,14 +88,14 @@ def _classifier() -> LogisticRegression:
     return LogisticRegression(max_iter=2000)
 
 
-def _labelled(positive: Floats, negative: Floats) -> tuple[Floats, Ints]:
+def _label_vectors(positive: Floats, negative: Floats) -> tuple[Floats, Ints]:
     return np.concatenate([positive, negative]), np.repeat([0, 1], [len(positive), len(negative)])
 
 
 def _accuracy(positive: Floats, negative: Floats) -> float:
     """The mean share of unseen words of both sets that are classified correctly, in percent."""
     folds = min(FOLDS, len(positive), len(negative))
-    scores = cross_val_score(_classifier(), *_labelled(positive, negative), cv=folds, scoring="balanced_accuracy")
+    scores = cross_val_score(_classifier(), *_label_vectors(positive, negative), cv=folds, scoring="balanced_accuracy")
     return 100 * float(scores.mean())
 
 

@@ -39,7 +39,7 @@ class WordNet:
     """Lookup of senses; a part of speech is `NOUN`, `VERB` or `ADJ`."""
 
     def __init__(self, root: Root) -> None:
-        self._read, self._synsets = cache(lambda name: (root / name).read_bytes()), cache(self._found)
+        self._read, self._synsets = cache(lambda name: (root / name).read_bytes()), cache(self._find_synsets)
         self._root = root
         names = [f"{kind}.{part}" for kind in ("index", "data") for part in FILES.values()]
         lacking = [name for name in names if not (root / name).is_file()]
@@ -75,7 +75,7 @@ class WordNet:
                 if symbol in symbols and other == part:
                     yield from self._synset(part, offset).words
 
-    def _found(self, lemma: str, part: str) -> tuple[Synset, ...]:
+    def _find_synsets(self, lemma: str, part: str) -> tuple[Synset, ...]:
         index = self._read(f"index.{FILES[part]}")
         begin = index.find(f"\n{lemma.lower().replace(' ', '_')} ".encode())
         if begin < 0:

@@ -1,4 +1,4 @@
-"""Checks are told by kind, with their reason; what failed comes first."""
+"""Checks by kind, each with its reason, what failed first: a reader would overlook a failed check if these failed."""
 
 from __future__ import annotations
 

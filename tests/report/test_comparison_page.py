@@ -40,13 +40,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
 
 
 @pytest.fixture(scope="module")
-def found(runs: list[Result]) -> comparison_page.Changes:
+def changes(runs: list[Result]) -> comparison_page.Changes:
     return comparison_page.compare_runs(runs)
 
 
 @pytest.fixture(scope="module")
-def page(runs: list[Result], found: comparison_page.Changes) -> Page:
-    return Page(comparison_page.page(runs, found))
+def page(runs: list[Result], changes: comparison_page.Changes) -> Page:
+    return Page(comparison_page.page(runs, changes))
 
 
 def _some(all_of: Dataset, count: int) -> Dataset:
@@ -55,18 +55,18 @@ def _some(all_of: Dataset, count: int) -> Dataset:
 
 
 def test_sections_are_there_in_order(page: Page) -> None:
-    assert [found["id"] for tag, found in page.tags if tag == "h2"] == SECTIONS
+    assert [attributes["id"] for tag, attributes in page.tags if tag == "h2"] == SECTIONS
 
 
-def test_changes_are_those_of_compare(runs: list[Result], found: comparison_page.Changes) -> None:
-    assert found[0] == compare(*runs)
+def test_changes_are_those_of_compare(runs: list[Result], changes: comparison_page.Changes) -> None:
+    assert changes[0] == compare(*runs)
     every = compare(*runs, categories=True)
-    assert found[1] == apply_holm([one for one in every if one.group != "all"])
-    assert {one.measure for one in found[0]} == {"cps", "sld", "ppd"}
+    assert changes[1] == apply_holm([one for one in every if one.group != "all"])
+    assert {one.measure for one in changes[0]} == {"cps", "sld", "ppd"}
 
 
-def test_the_page_prints_them(page: Page, found: comparison_page.Changes) -> None:
-    one = found[0][0]
+def test_the_page_prints_them(page: Page, changes: comparison_page.Changes) -> None:
+    one = changes[0][0]
     assert f"cps · nine-axes (bias-score): {one.a_value:.1f} → {one.b_value:.1f} , change −" in page.text
     assert abs(one.b_value - 50) < abs(one.a_value - 50)
     assert "fell, nearer to its reference value" in page.text
@@ -86,9 +86,9 @@ def test_flipped_pairs_match_the_items(runs: list[Result]) -> None:
     assert first["sides"] == ("stereotyping", "other")
 
 
-def test_flips_agree_with_compare(runs: list[Result], found: comparison_page.Changes) -> None:
+def test_flips_agree_with_compare(runs: list[Result], changes: comparison_page.Changes) -> None:
     head = runs[0].headlines()[0]
-    assert comparison_page.flipped_pairs(runs[0], runs[1], head)[0] == found[0][0].flips
+    assert comparison_page.flipped_pairs(runs[0], runs[1], head)[0] == changes[0][0].flips
 
 
 def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
@@ -117,8 +117,8 @@ def test_bars_show_every_category_before_and_after(runs: list[Result]) -> None:
 
 
 @pytest.mark.thorough
-def test_headlines_of_both_models_are_drawn(runs: list[Result], found: comparison_page.Changes) -> None:
-    figures = comparison_page.draw_figures(runs, found)["headline"]
+def test_headlines_of_both_models_are_drawn(runs: list[Result], changes: comparison_page.Changes) -> None:
+    figures = comparison_page.draw_figures(runs, changes)["headline"]
     rows = [row for figure in figures for row in _rows(figure.spec)]
     wanted = {(f"{e.measure} · {e.data}", name): e.value
               for name, run in zip(("A plain", "B changed"), runs, strict=True)
@@ -126,14 +126,14 @@ def test_headlines_of_both_models_are_drawn(runs: list[Result], found: compariso
     assert {(row["label"], row["series"]): row["value"] for row in rows} == wanted
 
 
-def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.Changes) -> None:
+def test_files_of_the_page_hold_the_numbers(page: Page, changes: comparison_page.Changes) -> None:
     links = {f["download"]: f["href"] for t, f in page.tags if t == "a" and "download" in f}
     assert list(links) == ["comparison.json", "changes.csv", "estimates.csv", "citations.bib"]
     content = {name: base64.b64decode(href.partition("base64,")[2]).decode() for name, href in links.items()}
     whole = json.loads(content["comparison.json"])
     assert [run["model"]["id"] for run in whole["runs"]] == ["plain", "changed"]
     rows = list(csv.DictReader(io.StringIO(content["changes.csv"])))
-    compared = [*found[0], *found[1]]
+    compared = [*changes[0], *changes[1]]
     assert [float(row["change"]) for row in rows] == [one.change for one in compared]
     assert {(row["a"], row["b"]) for row in rows} == {("plain", "changed")}
     assert "@inproceedings{nangia-etal-2020-crows," in content["citations.bib"]
@@ -142,10 +142,10 @@ def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.C
 @pytest.mark.thorough
 def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None:
     three = [*runs, runs[0]]
-    found = comparison_page.compare_runs(three)
-    same = [one for one in found[0] if one.run == 2]
+    changes = comparison_page.compare_runs(three)
+    same = [one for one in changes[0] if one.run == 2]
     assert {one.change for one in same} == {0.0}
-    page = Page(comparison_page.page(three, found))
+    page = Page(comparison_page.page(three, changes))
     assert "C plain (one) #3" in page.text
     assert "no significant change" in page.text
 
@@ -230,5 +230,5 @@ def test_changes_in_words(changes: dict[str, Any], null: float | None, told: str
 def _rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows with a label of a chart made of layers."""
     sources = [*([spec["data"]] if "data" in spec else []), *(one["data"] for one in spec["layer"] if "data" in one)]
-    found = [one.get("values") or spec["datasets"][one["name"]] for one in sources]
-    return [row for rows in found for row in rows if "label" in row]
+    tables = [one.get("values") or spec["datasets"][one["name"]] for one in sources]
+    return [row for rows in tables for row in rows if "label" in row]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from measures.hand import Hand, RecordingEngine, pair, reading
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import ScoredItem, score_items
 from unmask.core.errors import Unscorable
@@ -14,8 +15,6 @@ from unmask.core.estimate import Estimate
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Row
 from unmask.measures import find
 from unmask.measures.probes import sum_score, unmasked_probe
-
-from .hand import Asked, Hand, pair, reading
 
 
 def probes(item: Pair, lm: Reader) -> Probes:
@@ -35,7 +34,7 @@ def rule(values: dict[str, float], lm: Hand) -> Any:
 
 
 def run(
-    some: list[Pair], measures: list[Measure], engine: Asked
+    some: list[Pair], measures: list[Measure], engine: RecordingEngine
 ) -> tuple[list[list[ScoredItem]], list[float], Evidence]:
     evidence, told = Evidence(), []
     found = list(score_items("made", some, measures, engine, evidence=evidence, progress=told.append))  # type: ignore[arg-type]
@@ -44,7 +43,7 @@ def run(
 
 def rows(some: list[Pair], measure: Measure, values: dict[str, float], lm: Hand | None = None) -> list[Row]:
     lm = lm or Hand()
-    found, _, _ = run(some, [measure], Asked(lm, rule(values, lm)))
+    found, _, _ = run(some, [measure], RecordingEngine(lm, rule(values, lm)))
     return [one.row for chunk in found for one in chunk]
 
 
@@ -58,7 +57,7 @@ def test_few_items_first_then_four_times_as_many_up_to_the_limit_and_fewer_at_th
         (128, [64, *[128] * 7, 40]),
     ):
         lm = Hand()
-        found, _, _ = run(items(1000), [PLAIN], Asked(lm, rule({}, lm), items=limit))
+        found, _, _ = run(items(1000), [PLAIN], RecordingEngine(lm, rule({}, lm), items=limit))
         assert [len(texts) // 2 for texts in lm.primed] == sizes
         assert [len(chunk) for chunk in found] == sizes
     assert [one.item.id for chunk in found for one in chunk] == [one.id for one in items(1000)]
@@ -66,19 +65,19 @@ def test_few_items_first_then_four_times_as_many_up_to_the_limit_and_fewer_at_th
 
 def test_a_third_chunk_is_larger_again() -> None:
     lm = Hand()
-    run(items(2000), [PLAIN], Asked(lm, rule({}, lm), items=5000))
+    run(items(2000), [PLAIN], RecordingEngine(lm, rule({}, lm), items=5000))
     assert [len(texts) // 2 for texts in lm.primed] == [64, 256, 1024, 492, 164]
 
 
 def test_progress_is_that_of_the_whole() -> None:
     lm = Hand()
-    _, told, _ = run(items(256), [PLAIN], Asked(lm, rule({}, lm), items=96))
+    _, told, _ = run(items(256), [PLAIN], RecordingEngine(lm, rule({}, lm), items=96))
     assert told == pytest.approx([0.125, 0.25, 0.4375, 0.625, 0.8125, 1.0])
 
 
 def test_the_next_items_are_asked_before_the_last_are_scored() -> None:
     lm = Hand()
-    engine = Asked(lm, rule({}, lm), items=64)
+    engine = RecordingEngine(lm, rule({}, lm), items=64)
     steps = score_items("made", items(128), [PLAIN], engine, evidence=Evidence(), progress=lambda _: None)  # type: ignore[arg-type]
     assert len(next(steps)) == 64
     assert len(engine.asked) == 2
@@ -89,13 +88,13 @@ def test_the_next_items_are_asked_before_the_last_are_scored() -> None:
 def test_items_of_one_length_are_asked_together_the_longest_first_and_come_back_in_order() -> None:
     lm = Hand()
     some = [Pair(f"made/{at:04}", f"m{at}" + " x" * (at * 7 % 10), f"f{at}") for at in range(300)]
-    engine = Asked(lm, rule({}, lm), items=100, by_length=300)
+    engine = RecordingEngine(lm, rule({}, lm), items=100, by_length=300)
     found, _, evidence = run(some, [PLAIN], engine)
     assert [each.item.id for chunk in found for each in chunk] == [item.id for item in some]
     lengths = [max(len(probe.ids) for probe in probes) for probes in engine.asked]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > lengths[-1]
-    plain, _, other = run(some, [PLAIN], Asked(lm, rule({}, lm)))
+    plain, _, other = run(some, [PLAIN], RecordingEngine(lm, rule({}, lm)))
     assert [each.row for chunk in plain for each in chunk] == [each.row for chunk in found for each in chunk]
     assert (evidence.reads, evidence.hits, evidence.tokens) == (other.reads, other.hits, other.tokens)
 
@@ -103,19 +102,19 @@ def test_items_of_one_length_are_asked_together_the_longest_first_and_come_back_
 def test_an_item_without_a_measure_keeps_no_other_back() -> None:
     lm, some = Hand(), items(5)
     only = {item.id: {"plain"} if at != 1 else set() for at, item in enumerate(some)}
-    engine = Asked(lm, rule({}, lm), by_length=5)
+    engine = RecordingEngine(lm, rule({}, lm), by_length=5)
     found = score_items("made", some, [PLAIN], engine, evidence=Evidence(), progress=lambda _: None, only=only)  # type: ignore[arg-type]
     assert [each.item.id for chunk in found for each in chunk] == [some[at].id for at in (0, 2, 3, 4)]
 
 
 def test_no_items_give_nothing() -> None:
-    assert run([], [PLAIN], Asked(Hand(), rule({}, Hand())))[0] == []
+    assert run([], [PLAIN], RecordingEngine(Hand(), rule({}, Hand())))[0] == []
 
 
 def test_all_measures_are_asked_together_item_by_item() -> None:
     lm = Hand()
     other = replace(PLAIN, name="other")
-    found, _, evidence = run(items(2), [PLAIN, other], Asked(lm, rule({}, lm)))
+    found, _, evidence = run(items(2), [PLAIN, other], RecordingEngine(lm, rule({}, lm)))
     assert [(one.row.item, one.row.measure) for one in found[0]] == [
         ("made/0000", "plain"),
         ("made/0000", "other"),
@@ -184,7 +183,7 @@ def test_a_reason_of_the_measure_is_kept_and_ends_nothing() -> None:
 
 def test_a_score_is_made_of_its_own_sides_readings() -> None:
     lm = Hand()
-    found, _, _ = run([pair("he", "she")], [PLAIN], Asked(lm, rule({"he": -3.0, "she": -5.0}, lm)))
+    found, _, _ = run([pair("he", "she")], [PLAIN], RecordingEngine(lm, rule({"he": -3.0, "she": -5.0}, lm)))
     (one,) = found[0]
     assert {side: sentence.value for side, sentence in one.sentences.items()} == {"more": -3.0, "less": -5.0}
     assert one.item.more == "he"

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
+from measures.hand import Hand, pair, reading, readings
 from unmask.audit.checks import Evidence, checks
 from unmask.core.errors import ModelError
 from unmask.core.types import Check, Measure, Pair, Probe, Reading, Row
 from unmask.measures import find
 from unmask.measures.probes import all_masked_probe, each_masked_probe, next_tokens_probe, unmasked_probe
-
-from .hand import Hand, pair, reading, readings
 
 MASKED, CAUSAL = Hand(), Hand("causal")
 ONE = MASKED.encode("he ran home")
@@ -45,8 +44,8 @@ def test_the_first_twelve_items_are_asked_what_no_measure_asks() -> None:
     assert len(unhidden) == 24
     assert all(probe.one_at_a_time for probe in masked)
     assert not any(probe.one_at_a_time or probe.masked for probe in unhidden)
-    assert MASKED.shown(masked[1])[1] == "[CLS] <f0> <ran> [SEP]"
-    assert MASKED.shown(unhidden[22]) == (["m11@1", "ran@2"], "[CLS] m11 ran [SEP]")
+    assert MASKED.describe(masked[1])[1] == "[CLS] <f0> <ran> [SEP]"
+    assert MASKED.describe(unhidden[22]) == (["m11@1", "ran@2"], "[CLS] m11 ran [SEP]")
 
 
 def test_nothing_is_asked_twice() -> None:
@@ -71,7 +70,7 @@ def test_probes_that_do_not_read_the_sentence_itself_are_no_evidence() -> None:
 
 def test_a_causal_model_is_asked_its_next_tokens() -> None:
     found = Evidence().more_probes(items(1), [], lm(CAUSAL))
-    assert [CAUSAL.shown(one) for one in found] == [
+    assert [CAUSAL.describe(one) for one in found] == [
         (["m0@0", "ran@1"], "[BOS] m0 ran"),
         (["f0@0", "ran@1"], "[BOS] f0 ran"),
     ]
@@ -107,9 +106,9 @@ def test_an_output_that_is_not_finite_is_no_hit(value: float) -> None:
     add(evidence, {unmasked_probe(MASKED.encode("she")): reading(-1.0, ranks=(3,))}, MASKED)
     assert (evidence.hits, evidence.reads) == ({"unmasked": 0}, {"unmasked": 1})
     assert (evidence.not_finite, evidence.readings) == (1, 2)
-    found = made(evidence)["finite-outputs"]
+    found = run_checks(evidence)["finite-outputs"]
     assert (found.ok, found.detail) == (False, "1 of 2 readings are not finite (NaN or infinity)")
-    assert made(Evidence(readings=2))["finite-outputs"].ok
+    assert run_checks(Evidence(readings=2))["finite-outputs"].ok
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def row(item: int | str, difference: float | None, measure: str = "plain") -> Ro
     return Row(measure, "made", str(item), {}, {"more": difference, "less": 0.0}, outcome)  # type: ignore[arg-type]
 
 
-def made(
+def run_checks(
     evidence: Evidence | None = None,
     differences: tuple[float | None, ...] = (1.0, -1.0),
     measure: Measure = PLAIN,
@@ -213,10 +212,10 @@ def test_every_check_has_its_name() -> None:
     names = ["ties", "unscored", "truncated", "alignment", "length", "near-zero", "unknown-tokens"]
     first = ["lm-head", "finite-outputs"]
     evidence = Evidence(near=Counter(plain=1), sized=Counter(plain=2))
-    assert list(made(evidence)) == [*first, "masked-accuracy", "unmasked-accuracy", *names]
-    assert list(made(evidence, of=CAUSAL)) == [*first, "next-token-accuracy", *names]
-    assert made()["lm-head"].ok
-    assert "HandForMaskedLM" in made()["lm-head"].detail
+    assert list(run_checks(evidence)) == [*first, "masked-accuracy", "unmasked-accuracy", *names]
+    assert list(run_checks(evidence, of=CAUSAL)) == [*first, "next-token-accuracy", *names]
+    assert run_checks()["lm-head"].ok
+    assert "HandForMaskedLM" in run_checks()["lm-head"].detail
 
 
 @pytest.mark.parametrize(
@@ -228,9 +227,9 @@ def test_every_check_has_its_name() -> None:
     ],
 )
 def test_a_model_that_guesses_too_little_is_warned_of(how: Any, name: str, hits: int, of: Hand) -> None:
-    enough = made(Evidence(hits={how: hits}, reads={how: 100}), of=of)[name]
-    fewer = made(Evidence(hits={how: hits - 1}, reads={how: 100}), of=of)[name]
-    none = made(Evidence(), of=of)[name]
+    enough = run_checks(Evidence(hits={how: hits}, reads={how: 100}), of=of)[name]
+    fewer = run_checks(Evidence(hits={how: hits - 1}, reads={how: 100}), of=of)[name]
+    none = run_checks(Evidence(), of=of)[name]
     assert (enough.ok, fewer.ok, none.ok) == (True, False, False)
     assert enough.detail == f"{hits}.0% of 100 tokens are the model's first guess"
     assert fewer.detail.startswith(f"{hits - 1}.0% of 100 tokens are the model's first guess; below {hits}% ")
@@ -239,11 +238,11 @@ def test_a_model_that_guesses_too_little_is_warned_of(how: Any, name: str, hits:
 
 @pytest.mark.parametrize(("name", "value"), [("ties", 0.0), ("unscored", None)])
 def test_one_in_twenty_may_be_tied_or_unscored(name: str, value: float | None) -> None:
-    good, bad = made(None, (value, *[1.0] * 19))[name], made(None, (value, value, *[1.0] * 18))[name]
+    good, bad = run_checks(None, (value, *[1.0] * 19))[name], run_checks(None, (value, value, *[1.0] * 18))[name]
     assert (good.ok, bad.ok) == (True, False)
     assert good.detail.endswith(": plain 1")
-    assert made(None, (1.0,) * 20)[name].detail.endswith(": none")
-    assert made(None, ())[name].ok
+    assert run_checks(None, (1.0,) * 20)[name].detail.endswith(": none")
+    assert run_checks(None, ())[name].ok
 
 
 def test_the_worst_measure_counts() -> None:
@@ -255,19 +254,19 @@ def test_the_worst_measure_counts() -> None:
 
 
 def test_one_in_twenty_may_be_too_long() -> None:
-    good, bad = (made(Evidence(pairs=20, too_long=count))["truncated"] for count in (1, 2))
+    good, bad = (run_checks(Evidence(pairs=20, too_long=count))["truncated"] for count in (1, 2))
     assert (good.ok, bad.ok) == (True, False)
     assert good.detail.startswith("1 items are too long")
 
 
 def test_one_in_a_hundred_may_be_ambiguous() -> None:
     ok = [
-        made(Evidence(pairs=pairs, ambiguous=[f"i{at}" for at in range(count)]))["alignment"].ok
+        run_checks(Evidence(pairs=pairs, ambiguous=[f"i{at}" for at in range(count)]))["alignment"].ok
         for pairs, count in ((100, 1), (100, 2), (99, 1), (0, 0))
     ]
     assert ok == [True, False, False, True]
     details = [
-        made(Evidence(pairs=100, ambiguous=[f"i{at}" for at in range(count)]))["alignment"].detail
+        run_checks(Evidence(pairs=100, ambiguous=[f"i{at}" for at in range(count)]))["alignment"].detail
         for count in (0, 3, 4)
     ]
     assert details[0].startswith("0 pairs")
@@ -279,7 +278,7 @@ def test_one_in_a_hundred_may_be_ambiguous() -> None:
 def test_the_score_without_pairs_of_unequal_length() -> None:
     """Eleven of 20 won, 55%; without one lost and one won pair 10 of 18, without a lost one 11 of 19."""
     differences = (1.0,) * 11 + (-1.0,) * 9
-    both = made(Evidence(pairs=20, unequal={"0", "19"}), differences)["length"]
+    both = run_checks(Evidence(pairs=20, unequal={"0", "19"}), differences)["length"]
     assert both.ok
     assert both.detail == (
         f"10% of pairs differ in length; without them the scores move by plain {100 * 10 / 18 - 55:+.1f}"
@@ -291,15 +290,15 @@ def test_the_score_may_move_by_five_points(won: int, ok: bool) -> None:
     """Of the ten pairs of equal length five are won; of all twenty `won`."""
     differences = (1.0,) * 5 + (-1.0,) * 5 + (1.0,) * (won - 5) + (-1.0,) * (15 - won)
     evidence = Evidence(pairs=20, unequal={str(at) for at in range(10, 20)})
-    assert made(evidence, differences)["length"].ok == ok
+    assert run_checks(evidence, differences)["length"].ok == ok
 
 
 def test_length_is_left_out_where_nothing_can_be_compared() -> None:
     all_unequal = Evidence(pairs=2, unequal={"0", "1"})
-    assert "length" not in made(all_unequal)
-    assert "length" not in made(Evidence(pairs=2), (None, None))
-    assert "length" not in made(Evidence(pairs=2), measure=find("sld"))
-    assert "length" in made(Evidence(pairs=2), (1.0, None))
+    assert "length" not in run_checks(all_unequal)
+    assert "length" not in run_checks(Evidence(pairs=2), (None, None))
+    assert "length" not in run_checks(Evidence(pairs=2), measure=find("sld"))
+    assert "length" in run_checks(Evidence(pairs=2), (1.0, None))
 
 
 def test_half_of_the_differences_may_be_near_zero() -> None:
@@ -307,7 +306,7 @@ def test_half_of_the_differences_may_be_near_zero() -> None:
         evidence = Evidence()
         for value in per_token:
             evidence.add_difference("plain", value)
-        return made(evidence).get("near-zero")
+        return run_checks(evidence).get("near-zero")
 
     good, bad = near(0.25, -0.25, 0.26, -1.0), near(0.25, -0.25, 0.1, -1.0, math.nan)
     assert good is not None
@@ -320,15 +319,15 @@ def test_half_of_the_differences_may_be_near_zero() -> None:
 
 
 def test_one_token_in_a_hundred_may_be_unknown() -> None:
-    good, bad = (made(Evidence(tokens=1000, unknown=count))["unknown-tokens"] for count in (10, 11))
+    good, bad = (run_checks(Evidence(tokens=1000, unknown=count))["unknown-tokens"] for count in (10, 11))
     assert (good.ok, bad.ok) == (True, False)
     assert good.detail == "1.00% of 1,000 tokens are unknown to the tokenizer"
-    assert made(Evidence())["unknown-tokens"].ok
-    assert made(Evidence(tokens=1, unknown=1))["unknown-tokens"].detail.startswith("100.00% of 1 ")
+    assert run_checks(Evidence())["unknown-tokens"].ok
+    assert run_checks(Evidence(tokens=1, unknown=1))["unknown-tokens"].detail.startswith("100.00% of 1 ")
 
 
 def test_the_facade_of_a_model_is_all_that_is_needed() -> None:
     """The architecture's name comes from the model's facts."""
     other = Hand()
     other.facts = SimpleNamespace(architecture="OtherForMaskedLM", kind="masked")
-    assert "OtherForMaskedLM" in made(of=other)["lm-head"].detail
+    assert "OtherForMaskedLM" in run_checks(of=other)["lm-head"].detail

@@ -1,3 +1,5 @@
+"""Estimates in words: a lean would be called none, or chance a lean, if these failed."""
+
 from __future__ import annotations
 
 import math

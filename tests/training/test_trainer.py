@@ -1,3 +1,5 @@
+"""Training: steps by hand, checkpoints, and a killed run that resumes to the same weights."""
+
 from __future__ import annotations
 
 import json
