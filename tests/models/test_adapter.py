@@ -143,6 +143,11 @@ def test_an_adapter_in_half_precision_is_merged_in_full_precision(tmp_path: Path
             assert torch.equal(half.network.model.state_dict()[name], weight.bfloat16()), name
 
 
+def test_a_missing_adapter_is_named_as_one(tmp_path: Path) -> None:
+    message = refusal(f"{zoo.folder('bert-uncased')}+{tmp_path / 'nowhere'}")
+    assert message == f"no folder '{tmp_path / 'nowhere'}': give the folder, or the hub name, of an adapter"
+
+
 def test_names_with_a_plus_sign(tmp_path: Path) -> None:
     folder = tmp_path / "a+b"
     shutil.copytree(zoo.folder("bert-uncased"), folder)

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 import zoo
-from unmask.models import fast, open_lm
+from unmask.models import open_lm
 from unmask.models.encoder import Encoder
-from unmask.models.fast import Shortcuts
+from unmask.models.fast import selection
+from unmask.models.fast import shortcuts as fast_shortcuts
+from unmask.models.fast.shortcuts import Shortcuts
 
 LIKE_BERT = ("bert-uncased", "roberta", "electra-generator")
 
@@ -117,7 +119,7 @@ def test_digits_do_not_depend_on_whether_attention_was_read_before() -> None:
 @pytest.mark.parametrize("name", ["bert-uncased", "electra-generator", "gpt2", "albert"])
 @torch.inference_mode()
 def test_reading_by_parts_of_the_vocabulary_gives_the_same_answers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "VOCABULARY_PART", 37)
+    monkeypatch.setattr(fast_shortcuts, "VOCABULARY_PART", 37)
     shortcuts = shortcuts_of(name)
     assert shortcuts.reads_in_parts()
     states = shortcuts.states(torch.arange(5, 11)[None], None)[0]
@@ -139,6 +141,6 @@ def test_logits_changed_after_the_output_layer_are_not_read_by_parts(monkeypatch
     head = shortcuts.model.cls
     original = head.forward
     monkeypatch.setattr(head, "forward", lambda states: torch.tanh(original(states)))
-    found = fast.find_shortcuts(shortcuts.model)
+    found = selection.find_shortcuts(shortcuts.model)
     assert found is not None
     assert found.output is None

@@ -18,6 +18,9 @@ from unmask.core.options import Opening
 from unmask.core.types import Measure
 from unmask.measures import MEASURES
 from unmask.models import Engine, Lm, fast, open_lm
+from unmask.models.fast import process, selection
+from unmask.models.fast.padded_outputs import PaddedOutputs
+from unmask.models.fast.shortcuts import Shortcuts
 from unmask.models.states import all_layers, distributions
 
 MODELS = ("bert-uncased", "roberta", "albert", "gpt2")
@@ -33,20 +36,25 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tup
 
 def test_the_switch_turns_every_shortcut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     def state() -> tuple[bool, int, bool, bool]:
-        with fast.tune_interpreter():
-            short_turns = sys.getswitchinterval() == pytest.approx(fast.THREAD_TURN)
-            return (open_lm(zoo.folder("gpt2")).network.shortcuts is None, fast.workers(8), gc.isenabled(), short_turns)
+        with process.tune_interpreter():
+            short_turns = sys.getswitchinterval() == pytest.approx(process.THREAD_TURN)
+            return (
+                open_lm(zoo.folder("gpt2")).network.shortcuts is None,
+                process.workers(8),
+                gc.isenabled(),
+                short_turns,
+            )
 
     trims: list[int] = []
-    monkeypatch.setattr(fast, "_malloc_trim", lambda: trims.append)
-    monkeypatch.setattr(fast, "SLACK", -(1 << 50))
+    monkeypatch.setattr(process, "_malloc_trim", lambda: trims.append)
+    monkeypatch.setattr(process, "SLACK", -(1 << 50))
     monkeypatch.setenv(environment.FAST, "1")
-    assert state() == (False, fast.WORKERS, False, True)
-    fast.HeapTrimmer().trim()
+    assert state() == (False, process.WORKERS, False, True)
+    process.HeapTrimmer().trim()
     assert trims == [0]
     fast.set_enabled(False)
     assert state() == (True, 1, True, False)
-    fast.HeapTrimmer().trim()
+    process.HeapTrimmer().trim()
     assert trims == [0]
 
 
@@ -60,7 +68,7 @@ def test_models_in_low_precision_are_split_too(name: str, dtype: str) -> None:
 
 
 def test_a_head_that_cannot_be_run_apart_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast.Shortcuts, "agree", lambda _: False)
+    monkeypatch.setattr(selection, "logits_agree", lambda _: False)
     with pytest.warns(UserWarning, match="whole network at every position"):
         lm = open_lm(zoo.folder("gpt2"))
     assert lm.facts.shortcuts == ()
@@ -69,15 +77,15 @@ def test_a_head_that_cannot_be_run_apart_is_reported(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("scale", [1.0, 1.5])
 def test_a_wrong_head_is_noticed_in_low_precision(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     model = open_lm(zoo.folder("bert-uncased"), Opening(dtype="bf16")).network.model
-    logits = fast.Shortcuts.logits
-    monkeypatch.setattr(fast.Shortcuts, "logits", lambda self, states: scale * logits(self, states))
-    assert (fast.find_shortcuts(model) is not None) == (scale == 1.0)
+    logits = Shortcuts.logits
+    monkeypatch.setattr(Shortcuts, "logits", lambda self, states: scale * logits(self, states))
+    assert (selection.find_shortcuts(model) is not None) == (scale == 1.0)
 
 
 def test_gradients_reach_the_weights_of_a_padded_head() -> None:
     """Otherwise training on a GPU would leave an output layer of odd size, such as RoBERTa's, as it was."""
     linear, states = torch.nn.Linear(4, 11), torch.randn(3, 4)
-    padded = fast.PaddedOutputs(linear)
+    padded = PaddedOutputs(linear)
     with torch.inference_mode():
         assert torch.allclose(padded(states), linear(states))
     gradients = []

@@ -143,7 +143,8 @@ def test_an_encoder_cannot_be_loaded_as_causal() -> None:
 
 
 def test_a_causal_model_cannot_be_loaded_as_masked() -> None:
-    assert refusal(zoo.folder("gpt2"), Opening(kind="masked")).startswith("cannot open gpt2")
+    message = refusal(zoo.folder("gpt2"), Opening(kind="masked"))
+    assert message == "gpt2 has no masked-LM head (gpt2): it can be scored as a causal model only; leave out the kind"
 
 
 def test_encoder_decoders_and_unknown_architectures_are_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -152,6 +153,8 @@ def test_encoder_decoders_and_unknown_architectures_are_refused_with_what_to_do(
         assert f"is an encoder–decoder ({config.model_type})" in refusal(tmp_path / config.model_type)
         with pytest.raises(ModelError, match="is an encoder–decoder"):
             open_encoder(tmp_path / config.model_type)
+    zoo.hf.ViTConfig().save_pretrained(tmp_path / "vit")
+    assert "vit is no language model (vit): give a masked or a causal one" in refusal(tmp_path / "vit")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "mamba9", "architectures": ["Mamba9ForCausalLM"]}))
     message = refusal(tmp_path)
     assert "mamba9" in message

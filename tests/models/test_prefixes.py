@@ -17,7 +17,8 @@ import zoo
 from unmask.core import environment
 from unmask.core.options import Opening
 from unmask.core.types import Probe
-from unmask.models import Engine, Lm, fast, open_lm
+from unmask.models import Engine, Lm, open_lm
+from unmask.models.fast.shortcuts import Shortcuts
 from unmask.models.loading import wrap_lm
 from unmask.models.prefixes import LARGEST_TREE, SHORTEST_PREFIX, pack_trees, plant_trees
 
@@ -131,34 +132,34 @@ def test_the_switch_turns_shared_prefixes_off(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("name", zoo.NAMES_CAUSAL)
 @pytest.mark.parametrize("broken", ["mask", "positions"])
 def test_wrong_trees_are_noticed(name: str, dtype: str, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    states = fast.Shortcuts.tree_states
+    states = Shortcuts.tree_states
 
-    def wrong(self: fast.Shortcuts, ids: torch.Tensor, positions: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    def wrong(self: Shortcuts, ids: torch.Tensor, positions: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
         columns = torch.arange(ids.shape[1]).expand_as(ids)
         return states(self, ids, *((positions, ids.shape[1] + 0 * ends) if broken == "mask" else (columns, ends)))
 
     how = Opening(dtype=dtype)  # type: ignore[arg-type]
     assert open_lm(zoo.folder(name), how).network.longest_in_trees > 0
-    monkeypatch.setattr(fast.Shortcuts, "tree_states", wrong)
+    monkeypatch.setattr(Shortcuts, "tree_states", wrong)
     assert open_lm(zoo.folder(name), how).network.longest_in_trees == 0
 
 
 def test_a_prefix_is_run_and_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm, run = open_lm(zoo.folder("gpt2")), fast.Shortcuts.tree_states
+    lm, run = open_lm(zoo.folder("gpt2")), Shortcuts.tree_states
     tokens: list[int] = []
     heads: list[int] = []
-    logits = fast.Shortcuts.logits
+    logits = Shortcuts.logits
 
-    def count_tokens(self: fast.Shortcuts, ids: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
+    def count_tokens(self: Shortcuts, ids: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
         tokens.append(ids.numel())
         return run(self, ids, *rest)
 
-    def count_heads(self: fast.Shortcuts, states: torch.Tensor) -> torch.Tensor:
+    def count_heads(self: Shortcuts, states: torch.Tensor) -> torch.Tensor:
         heads.append(len(states))
         return logits(self, states)
 
-    monkeypatch.setattr(fast.Shortcuts, "tree_states", count_tokens)
-    monkeypatch.setattr(fast.Shortcuts, "logits", count_heads)
+    monkeypatch.setattr(Shortcuts, "tree_states", count_tokens)
+    monkeypatch.setattr(Shortcuts, "logits", count_heads)
     rows = [(1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 7), (1, 2, 3, 4)]
     Engine(lm).read(probe_all(lm, rows))
     assert (sum(tokens), sum(heads)) == (7, 7)

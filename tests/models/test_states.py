@@ -8,7 +8,9 @@ import torch
 
 import zoo
 from models.test_prefixes import ALONE, SHARING, build
-from unmask.models import fast, open_lm
+from unmask.models import open_lm
+from unmask.models.fast import agreement
+from unmask.models.fast.shortcuts import Shortcuts
 from unmask.models.fill import top_words
 from unmask.models.states import Continuations, distributions
 
@@ -31,14 +33,14 @@ def test_a_continued_context_has_the_distribution_of_the_whole_sequence(name: st
 
 
 def test_a_context_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm, run = open_lm(zoo.folder("gpt2")), fast.Shortcuts.last_states
+    lm, run = open_lm(zoo.folder("gpt2")), Shortcuts.last_states
     lengths: list[int] = []
 
-    def count(self: fast.Shortcuts, ids: torch.Tensor, cache: object = None) -> object:
+    def count(self: Shortcuts, ids: torch.Tensor, cache: object = None) -> object:
         lengths.append(ids.shape[1])
         return run(self, ids, cache)
 
-    monkeypatch.setattr(fast.Shortcuts, "last_states", count)
+    monkeypatch.setattr(Shortcuts, "last_states", count)
     text = "The nurse said that the old doctor was very {slot}."
     (found,) = top_words(lm, [text], 3)
     context = len(lm.encode(text.removesuffix(" {slot}.")).ids)
@@ -48,7 +50,7 @@ def test_a_context_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_cache_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "select_cache", lambda cache, rows: cache)  # the rows are those before
+    monkeypatch.setattr(agreement, "select_cache", lambda cache, rows: cache)  # the rows are those before
     lm = open_lm(zoo.folder("llama"))
     assert "key/value cache" not in lm.facts.shortcuts
     assert len(top_words(lm, ["The nurse said that {slot}."], 2)[0].words) == 2

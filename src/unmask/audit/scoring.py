@@ -18,7 +18,7 @@ from unmask.core.types import Measure, Outcome, Pair, Probe, Probes, Row, Senten
 from unmask.measures.probes import TokenSum
 from unmask.models import Engine, Lm
 from unmask.models.batches import Readings
-from unmask.models.fast import tune_interpreter
+from unmask.models.fast.process import tune_interpreter
 from unmask.models.finite import NOT_FINITE
 
 SCORE_NOT_FINITE = "the score is not finite (NaN or infinity)"

@@ -19,7 +19,7 @@ from unmask.core.errors import ModelError
 from unmask.core.progress import Step
 from unmask.core.types import Floats, Ints, Probe
 from unmask.models.batches import Batch, BatchLimits, HeadReads, Readings, Submission, input_key
-from unmask.models.fast import HeapTrimmer, workers
+from unmask.models.fast.process import HeapTrimmer, workers
 from unmask.models.finite import refuse_bad_outputs
 from unmask.models.lm import Lm
 from unmask.models.network import HeadReader, Network

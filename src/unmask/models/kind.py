@@ -17,6 +17,11 @@ def kind_of(config: Any, kind: Kind | None, name: str) -> Kind:
     if kind is not None:
         if kind == "causal" and is_bidirectional(config):
             raise ModelError(f"{name} is bidirectional: it cannot be scored as a causal model")
+        if kind == "masked" and not _has_class(config, "AutoModelForMaskedLM"):
+            raise ModelError(
+                f"{name} has no masked-LM head ({config.model_type}): it can be scored as a causal model only; leave "
+                "out the kind"
+            )
         return kind
     architectures = config.architectures or []
     if any(architecture.endswith("MaskedLM") for architecture in architectures):
@@ -29,7 +34,13 @@ def kind_of(config: Any, kind: Kind | None, name: str) -> Kind:
             f"{name} is a {other[0]}: it was trained for another task and has no LM head; "
             "give the language model it was fine-tuned from (or set kind to load it anyway)"
         )
-    return "masked" if is_bidirectional(config) else "causal"
+    if is_bidirectional(config):
+        return "masked"
+    if not _has_class(config, "AutoModelForCausalLM"):
+        raise ModelError(
+            f"{name} is no language model ({config.model_type}): give a masked or a causal one, such as BERT or GPT-2"
+        )
+    return "causal"
 
 
 def refuse_encoder_decoder(config: Any, name: str) -> None:
@@ -45,6 +56,14 @@ def has_lm_head(config: Any) -> bool:
     """Whether the configuration names a language model, or nothing."""
     endings = (*LM_ENDINGS["masked"], *LM_ENDINGS["causal"])
     return not config.architectures or any(name.endswith(endings) for name in config.architectures)
+
+
+def _has_class(config: Any, auto: str) -> bool:
+    """Whether transformers, or the code that the model brings, has a class of this kind for the configuration."""
+    import transformers
+
+    mapping = getattr(transformers, auto)._model_mapping
+    return type(config) in mapping or auto in (getattr(config, "auto_map", None) or {})
 
 
 def is_bidirectional(config: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unmask.models.fast import find_shortcuts
+from unmask.models.fast.selection import find_shortcuts
 
 # log-probabilities and ranks of tokens, from hidden states, the rows of these and the tokens
 HeadReader = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]

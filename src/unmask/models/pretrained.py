@@ -267,7 +267,8 @@ def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: ModelKind, name: str
     if ids <= {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}:
         raise ModelError(
             f"{name} has no tokenizer, or one without a vocabulary ({len(ids)} special tokens): "
-            "copy the tokenizer's files into its folder, or name its tokenizer_class in tokenizer_config.json"
+            "copy the tokenizer's files into its folder, or name its tokenizer_class in tokenizer_config.json "
+            '(such as "BertTokenizer" for a vocab.txt of word pieces)'
         )
     rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows or max(ids) >= rows:

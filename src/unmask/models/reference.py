@@ -59,8 +59,7 @@ def resolve(ref: str | Path | None, *, offline: bool) -> ModelReference:
         raise UnknownName("built-in model", text, builtins)
     name, _, revision = text.partition("@")
     file_of_hub = name.endswith(SUFFIX) and name.count("/") >= 2
-    is_path = isinstance(ref, Path) or text.startswith((".", "/", "~"))
-    if is_path or (name.count("/") > 1 and not file_of_hub):
+    if isinstance(ref, Path) or _is_path(text) or (name.count("/") > 1 and not file_of_hub):
         what, form = ("file", f"a {SUFFIX} file") if text.endswith(SUFFIX) else ("folder", "a folder with config.json")
         raise ModelError(f"no {what} {quote(text)}: give {form}, a hub name, or nothing")
     unreachable = "" if offline else connection_problem()
@@ -87,12 +86,19 @@ def locate(reference: ModelReference) -> ModelReference:
 
 def _adapted(base: str, adapter: str, offline: bool) -> ModelReference:
     """A base model and an adapter, which must not be adapted or built in themselves."""
-    model, given = resolve(base, offline=offline), resolve(adapter, offline=offline)
+    model = resolve(base, offline=offline)
+    if _is_path(adapter) and not is_folder(adapter):
+        raise ModelError(f"no folder {quote(adapter)}: give the folder, or the hub name, of an adapter")
+    given = resolve(adapter, offline=offline)
     if model.adapter is not None:
         raise ModelError(f"{quote(f'{base}+{adapter}')} has several adapters, expected BASE+ADAPTER: merge them first")
     if given.builtin is not None or given.folder.gguf is not None:
         raise ModelError(f"{quote(adapter)} is a model, expected the folder or the hub name of an adapter")
     return replace(model, adapter=given.folder)
+
+
+def _is_path(text: str) -> bool:
+    return text.startswith((".", "/", "~"))
 
 
 def _download(folder: ModelFolder) -> ModelFolder:

@@ -16,7 +16,7 @@ from unmask.core.errors import ModelError
 from unmask.core.types import Floats
 from unmask.models.batches import chunks_by_length
 from unmask.models.eraser import record_states
-from unmask.models.fast import select_cache
+from unmask.models.fast.shortcuts import select_cache
 from unmask.models.finite import refuse_bad_outputs
 from unmask.models.lm import Lm
 

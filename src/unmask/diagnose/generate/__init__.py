@@ -36,7 +36,7 @@ from unmask.diagnose.generate.targets import targets
 from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
 from unmask.measures import find
 from unmask.models import Lm, open_lm
-from unmask.models.fast import HeapTrimmer
+from unmask.models.fast.process import HeapTrimmer
 from unmask.models.fill import SLOT
 
 CHUNK = 32  # pairs processed together
