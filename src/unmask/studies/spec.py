@@ -121,6 +121,8 @@ class WorkEstimate:
     forward_tokens: float = 0.0
     train_tokens: float = 0.0
     host_seconds: float = 0.0  # reading data, resampling
+    train_steps: float = 0.0  # of the optimizer: on a GPU each takes the host some time, however small the model
+    gpu_start: float = 0.0  # seconds on a GPU before the first batch, and for saving
 
 
 @dataclass(frozen=True, slots=True)
