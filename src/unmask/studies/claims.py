@@ -109,6 +109,6 @@ def _sentences(tests: Sequence[ClaimTest], answers: Sequence[Answer]) -> list[st
     for claim, given in by_claim.items():
         counts = [f"{answer} in {given.count(answer)}" for answer in get_args(Answer) if answer in given]
         sentences.append(
-            f"{claim} {', '.join(counts)} of {len(given)} tests" if len(given) > 1 else f"{claim} {given[0]}"
+            f"{claim} {'; '.join(counts)} of {len(given)} tests" if len(given) > 1 else f"{claim} {given[0]}"
         )
     return sentences
