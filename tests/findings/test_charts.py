@@ -42,3 +42,25 @@ def test_eight_series_of_points_are_all_different() -> None:
     assert len(charts.COLOURS) != len(charts.SHAPES)
     marks = {(charts.COLOURS[n % len(charts.COLOURS)], charts.SHAPES[n % len(charts.SHAPES)]) for n in range(12)}
     assert len(marks) == 12
+
+
+def test_titles_of_panels_do_not_reach_into_the_next_panel() -> None:
+    """Three in a row where they have room, else two."""
+
+    def drawn_as(name: str) -> tuple[int, int]:
+        rows = [{"value": 0.1, "series": f"{name} {kind}"} for kind in ("a", "b", "c", "d")]
+        chart = charts.histograms(rows, axis="difference").to_dict()
+        return chart["spec"]["width"], chart["columns"]
+
+    assert drawn_as("short") == (205, 3)
+    width, columns = drawn_as("a-model-with-a-dose · paraphrases, 92%")
+    assert (width >= 7.5 * len("a-model-with-a-dose · paraphrases, 92% a"), columns) == (True, 3)
+    assert drawn_as(LONG)[1] == 2
+
+
+def test_few_bars_are_wide_enough_for_their_labels() -> None:
+    steps = []
+    for count in (3, 20, 60):
+        rows = [charts.interval_row(f"model {number}", Value(1.0), "score") for number in range(count)]
+        steps.append(charts.bars(rows, axis="value").to_dict()["width"]["step"])
+    assert steps == [40, 21, 14]

@@ -66,7 +66,7 @@ def plan_study(folder: Path, name: str, settings: dict[str, Any]) -> None:
     with contextlib.chdir(folder):
         plan = make_plan(name, settings=settings, models=("builtin",), offline=True)
         str(forecast(plan.steps, plan.steps, plan.runtime)).encode()
-        str(parts_table(plan.study, plan.roles, plan.steps)).encode()
+        str(parts_table(plan.study, plan.roles, plan.steps, unfinished=plan.steps, runtime=plan.runtime)).encode()
 
 
 def read_json_settings(folder: Path, name: str) -> None:

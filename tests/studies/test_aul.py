@@ -75,17 +75,18 @@ def test_a_missing_file_of_counts_is_refused_before_anything_runs(tmp_path: Path
             plan_study(study("aul"), options, Runtime(offline=True, threads=1))
 
 
-def scored(measure: str, differences: list[float], direction: str = "stereo") -> ScoreTable:
-    """Pairs with these differences; the outcome as the measure's decimals make it."""
+def scored(measure: str, differences: list[float], direction: str = "stereo", writers: int = 0) -> ScoreTable:
+    """Pairs with these differences, in turn by so many writers; the outcome as the measure's decimals make it."""
     rows = []
     for place, difference in enumerate(differences):
         digits = find(measure).decimals
         shown = difference if digits is None else round(difference, digits)
         outcome: Outcome = "more" if shown > 0 else "less" if shown < 0 else "tie"
+        groups = {"direction": direction} | ({"writer": f"w{place % writers}"} if writers else {})
         rows.append(
             Row(
                 measure=measure, data="crows-pairs", item=f"p/{place:03}", outcome=outcome,
-                scores={"more": difference, "less": 0.0}, groups={"direction": direction},
+                scores={"more": difference, "less": 0.0}, groups=groups,
             )
         )  # fmt: skip
     return ScoreTable.of(find(measure), rows, data="crows-pairs")
@@ -97,7 +98,7 @@ def test_over_estimation_is_tested_pair_by_pair_as_published_and_as_corrected() 
         "cps": scored("cps", [0.0004] * 20 + [1.0] * 30 + [-1.0] * 10),
         "aul": scored("aul", [-1.0] * 40 + [1.0] * 20),
     }
-    published, corrected = aul_claims._over_estimates("m", tables, 0)
+    published, corrected = aul_claims._over_estimates("m", tables)
     assert published.value.value == pytest.approx(100 * (30 - 20) / 60)
     assert corrected.value.value == pytest.approx(100 * (50 - 20) / 60)
     assert (published.n, corrected.n) == (60, 60)
@@ -108,13 +109,31 @@ def test_over_estimation_is_tested_pair_by_pair_as_published_and_as_corrected() 
     assert published.answer(published.p) == "not decided"
 
 
+def test_claims_are_tested_over_writers_whose_pairs_decide_alike() -> None:
+    """Eight writers of eight pairs each are eight decisions, not 64: a test over pairs would decide by chance."""
+    won, lost = ([sign] * 8 for sign in (1.0, -1.0))
+    by_pair = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0, -1.0] * 8  # pair by pair, so that a writer has one sign
+    tables = {"cps": scored("cps", by_pair, writers=8), "aul": scored("aul", (won + lost) * 4)}
+    apart = {"cps": scored("cps", by_pair), "aul": tables["aul"]}
+    (alike, *_), (independent, *_) = (list(aul_claims._over_estimates("m", each)) for each in (tables, apart))
+    assert alike.value.value == independent.value.value == 25.0
+    assert (alike.method, independent.method) == ("McNemar over writers", "exact McNemar")
+    assert alike.value.low < independent.value.low
+    preferred, apart_preferred = (next(iter(aul_claims._preferences("m", each))) for each in (tables, apart))
+    assert (preferred.method, apart_preferred.method) == ("sign test over writers", "exact sign test")
+    assert preferred.p is not None
+    assert apart_preferred.p is not None
+    assert apart_preferred.p < 0.001, "48 of 64 pairs"
+    assert preferred.p > 0.05, "six of eight writers"
+
+
 def test_everything_masked_is_claimed_to_favour_the_advantaged() -> None:
     """Above for stereotypes of advantaged groups, below for those of disadvantaged ones."""
     for direction, expected in (("antistereo", "above"), ("stereo", "below")):
         won, lost = [1.0] * 45 + [-1.0] * 5, [1.0] * 25 + [-1.0] * 25
         first, second = (won, lost) if expected == "above" else (lost, won)
         tables = {name: scored(name, second, direction) for name in ("aul", "aula")}
-        tests = list(aul_claims._by_direction("m", {"all-masked": scored("all-masked", first, direction), **tables}, 0))
+        tests = list(aul_claims._by_direction("m", {"all-masked": scored("all-masked", first, direction), **tables}))
         assert [test.expected for test in tests] == [expected] * 2
         assert [test.answer(test.p) for test in tests] == ["yes"] * 2
 

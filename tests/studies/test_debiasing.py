@@ -42,8 +42,6 @@ from unmask.studies.papers.debiasing_versions import (
     ModelVersion,
     TaskRun,
     Training,
-    deviation,
-    over_trainings,
 )
 from unmask.studies.papers.debiasing_words import label_table, word_ratios
 from unmask.studies.run import StudyPlan, plan_study
@@ -53,6 +51,7 @@ from unmask.studies.steps.finetuning import COUNTS, TaskOutcome
 from unmask.studies.steps.mitigations import run_mitigation
 from unmask.studies.steps.words import write_word_pairs
 from unmask.studies.texts import select_corpus
+from unmask.studies.trainings import deviation, over_trainings
 from unmask.tasks import find as find_task
 from unmask.tasks.label_bias import label_bias
 

@@ -18,8 +18,10 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
 from unmask.studies import Runtime, StudyOptions, find
 from unmask.studies.catalog import GAP, PROFESSIONS, TOXIC
-from unmask.studies.papers import gbef, gbef_tables, gbef_words
+from unmask.studies.papers import gbef, gbef_tables, gbef_trainings, gbef_words
+from unmask.studies.papers.gbef_curves import CATEGORIES
 from unmask.studies.papers.gbef_words import FIGURES
+from unmask.studies.parts import steps_of
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import PACKAGE, StepContext
 from unmask.studies.steps.mitigations import run_mitigation
@@ -229,3 +231,61 @@ def test_more_text_is_tested_over_the_samples_of_all_sizes(monkeypatch: pytest.M
     assert found.value.value == pytest.approx(-0.1)  # 0.1 less at twice the text, whatever the sample
     assert found.n == 6
     assert found.answer(found.p) == "yes"
+
+
+def test_every_seed_has_its_own_trainings() -> None:
+    """A study that was run with one seed keeps its trainings; toxic comments follow the CDS of the same seed."""
+
+    def planned(seeds: int) -> StudyPlan:
+        chosen = StudyOptions(models=("builtin",), reduced=True, seed=5, seeds=seeds)
+        return plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
+
+    once, plan = planned(1), planned(3)
+    assert set(once.keys.values()) < set(plan.keys.values())
+    assert set(once.roles) < set(plan.roles)
+    roles = [("sld", gbef.SEVERE), ("sld", gbef.SEVERE, "6"), ("sld", gbef.SEVERE, "7")]
+    for role, seed in zip(roles, (5, 6, 7), strict=True):
+        severe = plan.roles[role].inputs["model"]
+        assert (severe.parameters["seed"], severe.inputs["model"].parameters["seed"]) == (seed, seed)
+    assert len([role for role in plan.roles if role[0] == "curve"]) == len(
+        [role for role in once.roles if role[0] == "curve"]
+    ), "the samples of Figure 13 have seeds of their own"
+    used = {step.name for patterns in plan.study.parts.values() for step in steps_of(patterns, plan.roles)}
+    assert used == {step.name for step in plan.steps}, "every training is of a table or figure"
+
+
+def of_seed(asld: float, appd: float) -> Any:
+    """An audit by SLD and by PPD in one, of one training."""
+    about = {"measure": "sld", "data": "triple-gender", "statistic": "asld"}
+    estimates = [Estimate(asld + at, **about, group=group) for at, group in enumerate(CATEGORIES)]
+    word = {"measure": "ppd", "data": "pronoun-templates", "statistic": "appd", "group": "word=pregnant"}
+    items = pa.table({"word": ["pregnant"], "category": ["gender-word"]})
+    return SimpleNamespace(items=items, estimates=[*estimates, Estimate(appd, **word)])
+
+
+def test_cells_of_several_trainings_have_their_spread_and_claims_are_tested_over_them() -> None:
+    trainings = {
+        gbef.BASE: {0: of_seed(3.0, -0.5)},
+        gbef.CDS: {0: of_seed(2.0, -0.1), 1: of_seed(1.9, -0.2), 2: of_seed(2.1, -0.3)},
+    }
+    chosen = options("builtin", words=("pregnant",))
+    (table,) = gbef_trainings.asld_tables(trainings, chosen)
+    label, category, mean, spread, n = table.rows[-1]
+    assert (label, category, n) == ("cds on gap", "combined", 3)
+    assert isinstance(mean, Value)
+    assert (mean.value, mean.low < 5.0 < mean.high) == (pytest.approx(5.0), True)  # 2.0 and its place, 3
+    assert spread == pytest.approx(0.1)
+    (test,) = gbef_trainings.asld_claims(trainings, gbef_tables.CLAIMS, chosen)
+    assert (test.value.value, test.n, test.answer(test.p)) == (pytest.approx(-1.0), 3, "yes")
+    assert test.where.endswith("combined, over trainings")
+    (words,) = gbef_trainings.word_tables(trainings, gbef.CDS, chosen)
+    ((of, count, moved, _, _),) = words.rows
+    assert (of, count) == ("gender-word", 1)
+    assert isinstance(moved, Value)
+    assert moved.value == pytest.approx(-0.3)
+    (reminded,) = gbef_trainings.reminder_tables(trainings, chosen)
+    assert [row[3] for row in reminded.rows] == [pytest.approx(0.1)]
+    alone = {version: {0: by_seed[0]} for version, by_seed in trainings.items()}
+    assert not gbef_trainings.asld_tables(alone, chosen), "one training has no spread"
+    assert not list(gbef_trainings.asld_claims(alone, gbef_tables.CLAIMS, chosen))
+    assert not gbef_trainings.word_tables(alone, gbef.CDS, chosen)

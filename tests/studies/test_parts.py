@@ -6,9 +6,11 @@ import csv
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +28,7 @@ from unmask.diagnose.published import published_numbers
 from unmask.findings import Finding, Plot, Section, Table, Value, charts
 from unmask.findings.envelope import Result, build
 from unmask.findings.storage import with_unique_plots
-from unmask.studies import STUDIES, Runtime, StudyOptions, find
+from unmask.studies import STUDIES, Runtime, StudyOptions, durations, find
 from unmask.studies.collect import (
     VALUE,
     compare,
@@ -49,7 +51,7 @@ from unmask.studies.output import table_frame, write_tables
 from unmask.studies.papers.aul import _published
 from unmask.studies.parts import is_role_of, parts_table
 from unmask.studies.run import StudyPlan, plan_study
-from unmask.studies.spec import PACKAGE, PaperComparison, StepContext
+from unmask.studies.spec import PACKAGE, PaperComparison, Role, Step, StepContext
 from unmask.studies.steps import audits, mitigations
 from unmask.studies.texts import select_corpus
 
@@ -283,12 +285,26 @@ def test_every_published_file_belongs_to_a_study() -> None:
     assert set(datasets.names()) & {"crows-pairs", "stereoset"}
 
 
-def test_a_dry_run_names_the_steps_of_every_table() -> None:
-    steps = [toys.step(name) for name in "abcde"]
+def part_rows(
+    parts: Mapping[str, tuple[str, ...]], roles: Mapping[Role, Step], steps: Sequence[Step], unfinished: Sequence[Step]
+) -> list[tuple[Any, ...]]:
+    study = replace(toys.study(steps), parts=parts)
+    return list(parts_table(study, roles, steps, unfinished=unfinished, runtime=Runtime(offline=True)).rows)
+
+
+def test_a_dry_run_names_the_steps_of_every_table_and_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the steps still to do are in the time of a part; a part of many steps has their number."""
+    steps = [toys.step(name) for name in "abcdefghijklmnopqrstuvw"]
     roles = {(step.name, "model"): step for step in steps}
-    study = replace(toys.study(steps), parts={"Table 1": ("a", "b", "c", "e"), "Figure 9": ("gone",)})
-    rows = parts_table(study, roles, steps).rows
-    assert rows == (("Table 1", "1–3, 5"), ("Figure 9", "none: its data are missing"))
+    seconds = {durations.CPU: 100.0, durations.GPU: 1.0}
+    monkeypatch.setattr(durations, "expected_duration", lambda step, runtime: seconds)
+    parts = {"Table 1": tuple("abce"), "Figure 9": ("gone",), "Table 2": tuple("acegikmoqsuw"), "Table 3": ("b",)}
+    assert part_rows(parts, roles, steps, steps[2:]) == [
+        ("Table 1", "1–3, 5", 4, "3 min", "2 s"),
+        ("Figure 9", "none: its data are missing", 0, None, None),
+        ("Table 2", "1, 3, 5, 7, 9, 11, 13, 15, …, 23", 12, "18 min", "11 s"),
+        ("Table 3", "2", 1, "done", "done"),
+    ]
 
 
 def test_a_part_needs_the_steps_before_its_own_and_no_other_version() -> None:
@@ -297,8 +313,24 @@ def test_a_part_needs_the_steps_before_its_own_and_no_other_version() -> None:
     steps = [train, audit, other, second]
     roles = {("ppd", "cds"): audit, ("ppd", "cds, reminded"): second}
     parts = {"Figure 8": ("ppd/cds",), "Table 5": ("ppd/cds*",), "Figure 9": ("ppd/cds",), "Figure 10": ("ppd/cds",)}
-    rows = parts_table(replace(toys.study(steps), parts=parts), roles, steps).rows
-    assert rows == (("Figures 8–10", "1–2"), ("Table 5", "1–4"))
+    rows = [row[:3] for row in part_rows(parts, roles, steps, steps)]
+    assert rows == [("Figures 8–10", "1–2", 2), ("Table 5", "1–4", 4)]
+
+
+def test_training_on_a_gpu_takes_the_host_some_time_for_every_step() -> None:
+    """A batch of one has 32 times the steps of a batch of 32, which a fast device does not make shorter."""
+
+    def seconds(batch: int) -> dict[str, float]:
+        settings = {"train": {"epochs": 3.0, "rate": 2e-5, "batch": batch}, "documents": 3200}
+        chosen = StudyOptions(models=("builtin",), settings=settings)
+        plan = plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
+        (step,) = [step for step in plan.steps if step.name == "cds: train builtin"]
+        return {device.name: value for device, value in durations.expected_duration(step, plan.runtime).items()}
+
+    one, many = seconds(1), seconds(32)
+    assert one[durations.GPU.name] > 9600 * durations.GPU_STEP > 3 * many[durations.GPU.name]
+    assert many[durations.GPU.name] > 15.0, "loading, and saving a checkpoint"
+    assert one[durations.CPU.name] > many[durations.CPU.name]
 
 
 def test_only_the_steps_of_a_chosen_part_run() -> None:
@@ -313,7 +345,8 @@ def test_only_the_steps_of_a_chosen_part_run() -> None:
     assert of_three == {"audit builtin on triple-gender: sld"}
     assert three.keys == whole.keys
     assert of_three < of_both < of_whole
-    assert parts_table(both.study, both.roles, both.steps).rows[0] == ("Table 3", "1")
+    shown = parts_table(both.study, both.roles, both.steps, unfinished=(), runtime=both.runtime)
+    assert shown.rows[0] == ("Table 3", "1", 1, "done", "done")
     assert "Only Table 3, Figure 13: the others have what was run in this folder before." in both.notes
     with pytest.raises(DataError, match=r"gbef has no part 'Table 9': give some of worked numbers, Table 3, "):
         planned("Table 9")

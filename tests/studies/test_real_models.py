@@ -67,7 +67,7 @@ def test_answers_are_joined_with_their_items(tmp_path: Path) -> None:
     assert {round(row.difference, 6) for row in even} == {round(np.log(0.6 / 0.2), 6)}
     assert {row.outcome for row in rows if row not in even} == {"less"}
     assert all(row.groups["target"] and row.groups["category"] for row in rows)
-    claim = next(iter(real_model_claims("?", answers)))
+    claim = next(iter(real_model_claims(answers)))
     assert claim.value.value == pytest.approx(100 * len(even) / len(rows))
 
 

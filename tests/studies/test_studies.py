@@ -148,8 +148,9 @@ def test_paraphrase(tmp_path: Path) -> None:
 
 
 def test_prompts(tmp_path: Path) -> None:
-    plan, result = run_study("prompts", tmp_path, models=("bert-uncased",), limit=60, prompts=3)
-    found = {row["score"]: row for row in rows(result, "table-3")}
+    plan, result = run_study("prompts", tmp_path, models=("bert-uncased", "albert"), limit=60, prompts=3)
+    model = plan.options.models[0]
+    found = {row["score"]: row for row in rows(result, "table-3") if row["model"] == model}
     every = items(plan, tmp_path, "audit")
     for score, direction in (("metric score", None), ("stereo score", "stereo"), ("anti-stereo score", "antistereo")):
         counted = [
@@ -165,7 +166,12 @@ def test_prompts(tmp_path: Path) -> None:
         if any(row["category"] == name for row in every)
     }
     order = [name.removesuffix("-color") for name in sorted(means, key=lambda one: -means[one])]
-    assert [row["bias type"] for row in rows(result, "table-5") if row["pairs"] == "benchmark"] == order
+    ranked = [row for row in rows(result, "table-5") if (row["pairs"], row["model"]) == ("benchmark", model)]
+    assert [row["bias type"] for row in ranked] == order
+    least, most = rows(result, "table-3", 1)
+    assert least["difference"] is None
+    assert most["difference"].value == pytest.approx(most["metric score"].value - least["metric score"].value)
+    assert most["difference"].value >= 0, "from the model before"
     assert rows(result, "hld")[0]["decided"] + rows(result, "hld")[0]["undecided"] == 12
     assert section(result, "table-4").finding.tables[-1].title.startswith("As published")
     assert rows(result, "table-1")[0]["published"] is None, "60 pairs only"

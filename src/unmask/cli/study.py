@@ -71,7 +71,8 @@ def study(  # noqa: PLR0913 - the parts of the command
         from unmask.studies.parts import parts_table
 
         missing = list(plan.steps) if out is None else plan.missing_steps(out)
-        found, parts = forecast(plan.steps, missing, plan.runtime), parts_table(plan.study, plan.roles, plan.steps)
+        found = forecast(plan.steps, missing, plan.runtime)
+        parts = parts_table(plan.study, plan.roles, plan.steps, unfinished=missing, runtime=plan.runtime)
         show(replace(found, tables=(*found.tables, *([parts] if parts.rows else [])), notes=plan.notes))
         return
     root = out or new_folder(f"study-{name}")

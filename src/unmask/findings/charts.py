@@ -23,6 +23,8 @@ MODELS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY, BLUE, ORANGE)  # whe
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 _LINES: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeWidth": 2}
 _LEGEND_WIDTH = 75  # characters of a row of the legend
+BAR, WIDEST_BAR, BARS = 14, 40, 420  # pixels: of a bar, of one of few, of all bars if they are few
+TITLE_CHARACTER, PANELS = 8, 1050  # pixels: of a character in a panel's title, of all panels in a row
 DASHED: dict[str, Any] = {"strokeDash": [4, 3], "color": "currentColor", "opacity": 0.6}  # for reference
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
@@ -70,7 +72,8 @@ def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0, colours: Sequence
     base = base_chart(rows).encode(x=label.axis(labelAngle=-40), xOffset=offset, tooltip=tooltips(rows[0]))
     bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color(rows, colours))
     span = base.mark_rule(color="currentColor").encode(y=alt.Y("low:Q").title(axis), y2="high:Q")
-    return alt.layer(bar, span, *_rule(null, "y")).properties(width=alt.Step(14), height=280)
+    step = max(BAR, min(WIDEST_BAR, BARS // len(rows)))  # few bars are wider: their labels need the room
+    return alt.layer(bar, span, *_rule(null, "y")).properties(width=alt.Step(step), height=280)
 
 
 def scatter(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False) -> Chart:
@@ -115,7 +118,7 @@ def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | 
     bars = bars.encode(x=at, y=alt.Y("count():Q").title("count"))
     ends = alt.Chart().mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.7)
     marks = [ends.encode(x=alt.XDatum(end)) for end in ((-band, band) if band else ())]
-    return in_panels(alt.layer(bars, *marks).properties(width=205, height=120), rows, "series")
+    return _wide_panels(alt.layer(bars, *marks).properties(height=120), rows, "series", least=205)
 
 
 def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
@@ -140,7 +143,13 @@ def panels(rows: Sequence[Row], *, x: str, y: str, null: float | None = None, sq
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y).scale(scale), y2="high:Q")
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24))
     line = line.encode(y=alt.Y("y:Q").title(y).scale(scale), order="x:Q")
-    return in_panels(alt.layer(*_rule(null, "y"), band, line).properties(width=190, height=130), rows, "panel")
+    return _wide_panels(alt.layer(*_rule(null, "y"), band, line).properties(height=130), rows, "panel", least=190)
+
+
+def _wide_panels(chart: Any, rows: Sequence[Row], field: str, *, least: int) -> Chart:
+    """Panels as wide as the longest of their titles, which would overlap with the next one."""
+    width = max(least, TITLE_CHARACTER * max(len(str(row[field])) for row in rows))
+    return in_panels(chart.properties(width=width), rows, field, columns=3 if 3 * width <= PANELS else 2)
 
 
 def in_panels(chart: Any, rows: Sequence[Row], field: str, columns: int = 3) -> Chart:

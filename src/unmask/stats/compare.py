@@ -17,7 +17,7 @@ from unmask.stats.corrections import holm
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
 from unmask.stats.score_intervals import paired_interval, paired_test
-from unmask.stats.table import STATISTICS, ScoreTable, item_values
+from unmask.stats.table import STATISTICS, Flags, ScoreTable, item_values
 from unmask.stats.triples import TERM, UNIT, by_term, icat_change_interval, overall
 from unmask.stats.units import Units
 
@@ -169,13 +169,19 @@ def _change_of_wins(pair: PairedRuns, changes: Floats) -> tuple[Value, float | N
 
     Only where the scores themselves are the same is no change certain.
     """
-    units = pair.units
     if changes.size and np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True):
-        return Value(0.0, 0.0, 0.0, NO_CHANGE, unit=units.tag), 1.0
-    if units.independent:  # did equally many items flip in both directions?
-        p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)
-    else:
-        p = paired_test(changes, units)
+        return Value(0.0, 0.0, 0.0, NO_CHANGE, unit=pair.units.tag), 1.0
+    return wins_change(pair.a.wins, pair.b.wins, pair.units)
+
+
+def wins_change(a: Flags, b: Flags, units: Units) -> tuple[Value, float | None]:
+    """Share of wins in b minus that in a, in points, over the same items: Tango's interval, McNemar's test.
+
+    The test is exact if the items are independent, else both are over units.
+    """
+    changes = 100.0 * (b.astype(np.float64) - a)
+    exact = units.independent  # did equally many items flip in both directions?
+    p = mcnemar_p(cross_tabulate(a, b), exact=True) if exact else paired_test(changes, units)
     return paired_interval(changes, units), 1.0 if p is None and changes.size and not changes.any() else p
 
 

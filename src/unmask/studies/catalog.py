@@ -107,10 +107,10 @@ GBEF = Study(
         "worked numbers": ("worked",),
         "Table 3": ("audit",),
         "Table 4": ("sld",),
-        "Table 5": ("ppd/base", "ppd/cds", "ppd/reminders*"),
+        "Table 5": ("ppd/base", "ppd/cds", "ppd/cds/*", "ppd/reminders*"),
         "Figure 6": ("audit",),
-        **{f"Figure {number}": ("ppd/base", "ppd/balanced", "words") for number in (8, 9, 10, *range(14, 20))},
-        **{f"Figure {number}": ("ppd/base", "ppd/cds", "words") for number in (11, 12)},
+        **{f"Figure {number}": ("ppd/base", "ppd/balanced*", "words") for number in (8, 9, 10, *range(14, 20))},
+        **{f"Figure {number}": ("ppd/base", "ppd/cds", "ppd/cds/*", "words") for number in (11, 12)},
         "Figure 13": ("sld/base", "curve"),
     },
     settings={
@@ -135,6 +135,7 @@ GBEF = Study(
     },
     reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
     fallback_data={GAP[0]: PACKAGE, PROFESSIONS: PACKAGE},
+    repeats=True,
 )
 
 PARAPHRASE = Study(

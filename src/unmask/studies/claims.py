@@ -18,6 +18,7 @@ from unmask.core.estimate import Value
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.numbers import p_value
 from unmask.stats import holm
+from unmask.studies.collect import over_units
 
 LEVEL = 0.05
 HOLM = "p (Holm)"
@@ -47,6 +48,12 @@ class ClaimTest:
 
 
 TestedClaim = tuple[ClaimTest, float | None, Answer]  # with its corrected p
+
+
+def describe_test(name: str, value: Value) -> str:
+    """A test of pairs by name: exact, or over the units that pairs share."""
+    over = over_units(value)
+    return f"{name}{over}" if over else f"exact {name}"
 
 
 def claims_section(tests: Sequence[ClaimTest], notes: Sequence[str] = ()) -> Section:
@@ -102,6 +109,6 @@ def _sentences(tests: Sequence[ClaimTest], answers: Sequence[Answer]) -> list[st
     for claim, given in by_claim.items():
         counts = [f"{answer} in {given.count(answer)}" for answer in get_args(Answer) if answer in given]
         sentences.append(
-            f"{claim} {', '.join(counts)} of {len(given)} tests" if len(given) > 1 else f"{claim} {given[0]}"
+            f"{claim} {'; '.join(counts)} of {len(given)} tests" if len(given) > 1 else f"{claim} {given[0]}"
         )
     return sentences

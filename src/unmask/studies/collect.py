@@ -10,8 +10,10 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from unmask import data as datasets
-from unmask.core.estimate import Estimate
+from unmask.audit.interpretation import plural_unit
+from unmask.core.estimate import Estimate, Value
 from unmask.findings import Cell, Finding, Table
+from unmask.stats.units import ITEM
 from unmask.studies.spec import PaperComparison
 
 SIGNIFICANCE = "marked in the paper"  # the column of its daggers
@@ -148,6 +150,17 @@ def _cell(estimate: Estimate, how: str | Callable[[Estimate], Cell]) -> Cell:
     if not isinstance(how, str):
         return how(estimate)
     return estimate if how == VALUE else getattr(estimate, how)
+
+
+def interval_note(name: str, estimates: Iterable[Estimate]) -> str:
+    """What intervals are, and over which units: pairs of one writer are not independent."""
+    units = {each.data: f"{unit} of {each.data}" for each in estimates if (unit := over_units(each))}
+    return f"{name} intervals{','.join(units.values())}."
+
+
+def over_units(value: Value) -> str:
+    """` over writers`; nothing for independent items."""
+    return f" over {plural_unit(value.unit)}" if value.unit not in ("", ITEM) else ""
 
 
 def compared_with_paper(comparisons: Sequence[PaperComparison], digits: int = 2) -> list[Table]:

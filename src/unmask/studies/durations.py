@@ -38,6 +38,7 @@ GPU = DeviceSpeed("one H200, fp32", 38e12)
 LOAD_SECONDS = 3.0  # of a model of BERT-base's size, on either
 FORWARD, TRAINED = 2.0, 6.0  # operations per weight and token
 OPTIMIZER = 300.0  # tokens whose training takes as long as one step of Adam, measured on CPUs
+GPU_STEP = 0.01  # seconds of one training step that the host of a GPU needs at least
 
 
 def expected_duration(step: Step, runtime: Runtime) -> dict[DeviceSpeed, float]:
@@ -47,10 +48,11 @@ def expected_duration(step: Step, runtime: Runtime) -> dict[DeviceSpeed, float]:
     size = max((weights_per_token(runtime.place(model)) for model in root_models(step)), default=UNKNOWN)
     operations = size * (FORWARD * work.forward_tokens + TRAINED * work.train_tokens)
     host = work.host_seconds + (LOAD_SECONDS * size / UNKNOWN if kind.runs_model else 0.0)
-    return {
-        device: operations / used.ops_per_second + host
-        for device, used in ((CPU, CPU), (GPU, GPU if kind.runs_model else CPU))
-    }
+    on_cpu = operations / CPU.ops_per_second + host
+    if not kind.runs_model:
+        return {CPU: on_cpu, GPU: on_cpu}
+    on_gpu = max(operations / GPU.ops_per_second, work.train_steps * GPU_STEP) + work.gpu_start + host
+    return {CPU: on_cpu, GPU: on_gpu}
 
 
 def _located(name: str, runtime: Runtime) -> str:
@@ -73,21 +75,33 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def total_durations(steps: Iterable[Step], runtime: Runtime) -> tuple[float, float]:
+    """Seconds of all these steps, one after the other: on CPUs and on a GPU."""
+    durations = [expected_duration(step, runtime) for step in steps]
+    cpu, gpu = (sum(each[device] for each in durations) for device in (CPU, GPU))
+    return cpu, gpu
+
+
+def format_durations(unfinished: Sequence[Step], runtime: Runtime) -> tuple[str, ...]:
+    """The time that the steps to do take on every device; without any they are done."""
+    return (
+        tuple(format_duration(each) for each in total_durations(unfinished, runtime)) if unfinished else ("done",) * 2
+    )
+
+
 def forecast(steps: Sequence[Step], unfinished: Sequence[Step], runtime: Runtime) -> Finding:
     """The steps with their expected durations, and the total of those to do."""
     numbers = {step.name: number for number, step in enumerate(steps, 1)}
     rows = []
     for step in steps:
         after = ", ".join(str(numbers[source.name]) for source in step.inputs.values()) or "–"
-        times = ["done"] * 2
-        if step in unfinished:
-            times = [format_duration(seconds) for seconds in expected_duration(step, runtime).values()]
-        rows.append((f"{numbers[step.name]}. {step.name}", after, *times))
-    cpu, gpu = (sum(expected_duration(step, runtime)[device] for step in unfinished) for device in (CPU, GPU))
+        to_do = [step] if step in unfinished else []
+        rows.append((f"{numbers[step.name]}. {step.name}", after, *format_durations(to_do, runtime)))
+    cpu, gpu = total_durations(unfinished, runtime)
     total = (
         f"{len(unfinished)} of {len(steps)} steps to do: about {format_duration(cpu)} on {CPU.name}, or "
         f"{format_duration(gpu)} ({gpu / 3600:.2f} GPU hours) on {GPU.name}; from the rates in "
-        "docs/speed.md, accurate to about a factor of two"
+        "docs/speed.md, on CPUs accurate to about a factor of two"
     )
     return Finding((total,), (Table("Steps", ("step", "after", CPU.name, GPU.name), tuple(rows)),))
 

@@ -7,7 +7,10 @@ from fnmatch import fnmatchcase
 
 from unmask.core.errors import DataError, quote
 from unmask.findings import Table
-from unmask.studies.spec import Role, Step, Study
+from unmask.studies.durations import CPU, GPU, format_durations
+from unmask.studies.spec import Role, Runtime, Step, Study
+
+MAX_RANGES = 10  # of steps in a cell; more are shortened
 
 
 def choose_parts(study: Study, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -21,15 +24,31 @@ def choose_parts(study: Study, names: Sequence[str]) -> dict[str, tuple[str, ...
     return {part: roles for part, roles in study.parts.items() if part in chosen or not names}
 
 
-def parts_table(study: Study, roles: Mapping[Role, Step], steps: Sequence[Step]) -> Table:
-    """The tables and figures of a study, and the numbers of the steps that each is made of, with those before them."""
+def parts_table(
+    study: Study, roles: Mapping[Role, Step], steps: Sequence[Step], *, unfinished: Sequence[Step], runtime: Runtime
+) -> Table:
+    """The tables and figures of a study: the steps that each is made of, with those before them, and their duration."""
     numbers = {step.name: number for number, step in enumerate(steps, 1)}
     by_steps: dict[tuple[int, ...], list[str]] = {}
     for part, patterns in study.parts.items():
         used = tuple(sorted({numbers[step.name] for step in steps_of(patterns, roles)}))
         by_steps.setdefault(used, []).append(part)
-    rows = [(join_parts(parts), _ranges(used) or "none: its data are missing") for used, parts in by_steps.items()]
-    return Table("Tables and figures", ("part", "steps"), tuple(rows))
+    to_do = {step.name for step in unfinished}
+    rows = []
+    for used, parts in by_steps.items():
+        own = [steps[number - 1] for number in used]
+        times = format_durations([step for step in own if step.name in to_do], runtime) if own else (None, None)
+        rows.append((join_parts(parts), _made_of(used), len(used), *times))
+    note = "A step of several parts is in the time of each." if len(rows) > 1 else ""
+    return Table("Tables and figures", ("part", "steps", "number", CPU.name, GPU.name), tuple(rows), note)
+
+
+def _made_of(used: Sequence[int]) -> str:
+    """The numbers of the steps; of many the first ones and the last."""
+    if not used:
+        return "none: its data are missing"
+    ranges = _ranges(used).split(", ")
+    return ", ".join(ranges if len(ranges) <= MAX_RANGES else [*ranges[: MAX_RANGES - 2], "…", ranges[-1]])
 
 
 def is_role_of(role: Role, pattern: str) -> bool:

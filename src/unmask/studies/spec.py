@@ -121,6 +121,8 @@ class WorkEstimate:
     forward_tokens: float = 0.0
     train_tokens: float = 0.0
     host_seconds: float = 0.0  # reading data, resampling
+    train_steps: float = 0.0  # of the optimizer: on a GPU each takes the host some time, however small the model
+    gpu_start: float = 0.0  # seconds on a GPU before the first batch, and for saving
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,9 @@ class StudyOptions:
     )
     limit: int | None = option(None, "Only a sample of N items of each dataset.", least=1)
     seed: int = option(0, "Random seed of all steps.", least=0, most=MAX_SEED)
-    seeds: int = option(1, "debiasing: trainings of every cell, as many seeds from --seed on.", least=1, most=1000)
+    seeds: int = option(
+        1, "debiasing, gbef: trainings of every cell, as many seeds from --seed on.", least=1, most=1000
+    )
     reduced: bool = option(False, "Use the built-in models and small settings.")
     dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
     shard: int = option(1000, "Items per shard of an audit.", least=1)
@@ -159,6 +163,11 @@ class StudyOptions:
         for name in ("models", "data", "part"):
             given: Any = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
+
+    @property
+    def training_seeds(self) -> range:
+        """The seeds of the trainings."""
+        return range(self.seed, self.seed + self.seeds)
 
     @property
     def scoring(self) -> dict[str, Any]:

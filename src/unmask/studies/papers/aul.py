@@ -19,7 +19,7 @@ from unmask.stats.table import ScoreTable
 from unmask.studies import collect
 from unmask.studies.catalog import STEREOSET_SCORES
 from unmask.studies.claims import claims_section
-from unmask.studies.papers.aul_claims import CLAIMS, LEARNT, audit_claims, diagnosis_claims, score_tables
+from unmask.studies.papers.aul_claims import CLAIMS, audit_claims, diagnosis_claims, score_tables
 from unmask.studies.papers.aul_real_models import (
     RealAnswers,
     answers_of,
@@ -184,8 +184,8 @@ def _claims(outputs: Outputs, answers: RealAnswers | None, options: StudyOptions
     """The paper's claims with their tests."""
     names = ("accuracy", "frequency", "meaning", "human")
     estimates = [estimate for name in names for estimate in _estimates(outputs, name)]
-    tests = [*audit_claims(outputs, options.seed), *diagnosis_claims(estimates)]
-    tests += real_model_claims(LEARNT, answers) if answers else []
+    tests = [*audit_claims(outputs), *diagnosis_claims(estimates)]
+    tests += real_model_claims(answers) if answers else []
     note = (
         "As published: the measures as defined by the published code, ties and empty spans count as not won. As "
         "corrected: by scores that are not rounded, SSS by its equation, over the pairs that both measures decide."
@@ -279,7 +279,8 @@ def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     labels = ("model", "data", "measure")
     columns: collect.Columns = {**{name: name for name in labels}, "bias score": collect.VALUE}
     columns = {**columns, **{name: name for name in ("n", "ties", "unscored")}}
-    table = collect.comparison_table("Bias scores", columns, scores, "Wilson intervals.")
+    note = collect.interval_note("Wilson", (each.estimate for each in scores))
+    table = collect.comparison_table("Bias scores", columns, scores, note)
     inside = [each.in_interval for each in scores if each.in_interval is not None]
     answers = (f"{inside.count('yes')} of {len(inside)} published scores lie in our intervals",)
     tables = [table] if scores else []

@@ -11,13 +11,12 @@ import numpy as np
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import load_audit
 from unmask.core.estimate import Estimate
-from unmask.core.seeds import generator
 from unmask.measures import find
-from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean_interval
-from unmask.stats.shares import ADVANTAGED, DISADVANTAGED, bias_score, sign_test
+from unmask.stats.compare import wins_change
+from unmask.stats.shares import ADVANTAGED, DISADVANTAGED, bias_score, unit_sign_test
 from unmask.stats.table import Flags, ScoreTable
-from unmask.studies.claims import ClaimTest
+from unmask.stats.units import Units
+from unmask.studies.claims import ClaimTest, describe_test
 from unmask.studies.spec import Outputs
 
 ACCURACY = "Does a model predict more tokens when nothing is masked?"
@@ -32,7 +31,6 @@ HUMAN = "Do AUL and AULA agree better with people than CPS and SSS?"
 CLAIMS = (ACCURACY, FREQUENCY, ADVANTAGED_OVER, DISADVANTAGED_UNDER, MEANING, LEARNT, OVERESTIMATE, HUMAN)
 UNMASKED = ("aul", "aula")
 CORRECTED = {"cps": "cps", "sss": "sss-diagonal"}  # the measure that is compared as corrected
-McNEMAR = "exact McNemar"
 STATISTICS = {  # what the numbers of diagnoses are
     "accuracy-difference": "difference of accuracies, points",
     "drop": "drop of accuracy, points",
@@ -42,15 +40,15 @@ STATISTICS = {  # what the numbers of diagnoses are
 Tables = Mapping[str, ScoreTable]  # of one model on one dataset, by measure
 
 
-def audit_claims(outputs: Outputs, seed: int) -> Iterator[ClaimTest]:
+def audit_claims(outputs: Outputs) -> Iterator[ClaimTest]:
     """Bias scores of masked measures against unmasked ones, pair by pair; of everything masked, by direction."""
     for role, folder in outputs.items():
         if role[0] != "audit":
             continue
         for tables in score_tables(folder).values():
             yield from _preferences(role[1], tables)
-            yield from _over_estimates(role[1], tables, seed)
-            yield from _by_direction(role[1], tables, seed)
+            yield from _over_estimates(role[1], tables)
+            yield from _by_direction(role[1], tables)
 
 
 def diagnosis_claims(estimates: Iterable[Estimate]) -> Iterator[ClaimTest]:
@@ -72,13 +70,17 @@ def _preferences(model: str, tables: Tables) -> Iterator[ClaimTest]:
     """The bias scores of Table 5 against 50."""
     for measure, table in tables.items():
         if measure in (*CORRECTED, *UNMASKED):
-            score = bias_score(table, group="all")
-            p = sign_test(int(table.wins.sum()), int(table.losses.sum()))
-            where = f"{model}, {table.data}, {measure}"
-            yield ClaimTest(LEARNT, where, "bias score", score, score.n, null=50.0, p=p, method="sign test")
+            yield preference_test(table, f"{model}, {table.data}, {measure}")
 
 
-def _over_estimates(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest]:
+def preference_test(table: ScoreTable, where: str) -> ClaimTest:
+    """A bias score against 50."""
+    score = bias_score(table, group="all")
+    p, method = unit_sign_test(table), describe_test("sign test", score)
+    return ClaimTest(LEARNT, where, "bias score", score, score.n, null=50.0, p=p, method=method)
+
+
+def _over_estimates(model: str, tables: Tables) -> Iterator[ClaimTest]:
     """As published and as corrected: by unrounded scores, SSS by its equation, over the pairs that both decide."""
     for masked, corrected in CORRECTED.items():
         for unmasked in UNMASKED:
@@ -86,14 +88,15 @@ def _over_estimates(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest
                 first, second = tables[masked], tables[unmasked]
                 kept = first.is_counted & second.is_counted
                 where = f"{model}, {first.data}, {masked} − {unmasked}"
-                yield _paired(OVERESTIMATE, f"{where}, as published", first.wins[kept], second.wins[kept], seed)
+                wins = first.wins[kept], second.wins[kept]
+                yield _paired(OVERESTIMATE, f"{where}, as published", *wins, first.take(kept).units)
                 first = tables[corrected]
                 kept = _is_decided(first) & _is_decided(second)
                 wins = (first.difference > 0)[kept], (second.difference > 0)[kept]
-                yield _paired(OVERESTIMATE, f"{where}, as corrected", *wins, seed)
+                yield _paired(OVERESTIMATE, f"{where}, as corrected", *wins, first.take(kept).units)
 
 
-def _by_direction(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest]:
+def _by_direction(model: str, tables: Tables) -> Iterator[ClaimTest]:
     """All-Masked against measures without masks, separately for the stereotypes of both kinds of groups."""
     if "all-masked" not in tables:
         return
@@ -104,15 +107,15 @@ def _by_direction(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest]:
             kept = first.is_counted & second.is_counted & (first.labels["direction"] == direction)
             if kept.any():
                 where = f"{model}, {first.data}, all-masked − {unmasked}"
-                test = _paired(question, where, first.wins[kept], second.wins[kept], seed)
+                test = _paired(question, where, first.wins[kept], second.wins[kept], first.take(kept).units)
                 yield replace(test, expected="above" if direction == ADVANTAGED else "below")
 
 
-def _paired(question: str, where: str, first: Flags, second: Flags, seed: int) -> ClaimTest:
+def _paired(question: str, where: str, first: Flags, second: Flags, units: Units) -> ClaimTest:
     """The difference of two bias scores over the same pairs."""
-    value = mean_interval(100.0 * (first.astype(np.float64) - second), rng=generator(seed, f"{question} {where}"))
-    p = mcnemar_p(cross_tabulate(first, second), exact=True)
-    return ClaimTest(question, where, "bias score difference", value, first.size, p=p, method=McNEMAR)
+    value, p = wins_change(second, first, units)
+    method = describe_test("McNemar", value)
+    return ClaimTest(question, where, "bias score difference", value, first.size, p=p, method=method)
 
 
 def _is_decided(table: ScoreTable) -> Flags:

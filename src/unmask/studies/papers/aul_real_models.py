@@ -17,10 +17,11 @@ from unmask.measures import find
 from unmask.stats import Comparison, apply_holm, comparisons, estimates
 from unmask.stats.mcnemar import cross_tabulate
 from unmask.stats.regression import correlation
-from unmask.stats.shares import bias_score, sign_test, wilson
+from unmask.stats.shares import bias_score, unit_share
 from unmask.stats.table import Flags, ScoreTable
 from unmask.studies import collect
-from unmask.studies.claims import ClaimTest
+from unmask.studies.claims import ClaimTest, describe_test
+from unmask.studies.papers.aul_claims import preference_test
 from unmask.studies.spec import PaperComparison
 from unmask.studies.steps.scores import PublishedScores
 
@@ -70,15 +71,11 @@ def real_model_scores(answers: RealAnswers, seed: int) -> list[PaperComparison]:
     return found
 
 
-def real_model_claims(claim: str, answers: RealAnswers) -> Iterator[ClaimTest]:
+def real_model_claims(answers: RealAnswers) -> Iterator[ClaimTest]:
     """Whether every real model prefers stereotypes, by the share of items."""
     for model, rows in answers.rows.items():
         if rows:
-            score = _bias_score(model, rows, answers.data)
-            wins = [row.outcome for row in rows]
-            p = sign_test(wins.count("more"), wins.count("less"))
-            where = f"{model}, {answers.data}, published answers"
-            yield ClaimTest(claim, where, "bias score", score, score.n, null=50.0, p=p, method="sign test")
+            yield preference_test(_score_table(rows, answers.data), f"{model}, {answers.data}, published answers")
 
 
 def real_models_section(answers: RealAnswers, run: RunTables, scores: Sequence[PaperComparison], seed: int) -> Section:
@@ -116,13 +113,18 @@ def _bias_type(estimate: Estimate) -> Cell:
 
 def _bias_score(model: str, rows: Sequence[Row], data: str) -> Estimate:
     """The paper's bias score (eq. 6): the share of items, not the mean over target terms."""
-    named = [replace(row, measure=DECIDED) for row in rows]
-    return replace(bias_score(ScoreTable.of(find(DECIDED), named, data=data), group="all"), model=model)
+    return replace(bias_score(_score_table(rows, data), group="all"), model=model)
+
+
+def _score_table(rows: Sequence[Row], data: str) -> ScoreTable:
+    """The answers as scores of the paper's measure."""
+    return ScoreTable.of(find(DECIDED), [replace(row, measure=DECIDED) for row in rows], data=data)
 
 
 def _share_table(shares: Sequence[Estimate]) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple((each.model, each, each.n, each.ties) for each in shares)
-    note = "The paper's equation 6 over the same answers: 50 is no preference. Wilson intervals."
+    note = "The paper's equation 6 over the same answers: 50 is no preference. "
+    note += collect.interval_note("Wilson", shares)
     return Table(
         "Share of items in which the stereotype scores higher, %", ("model", "bias score", "items", "ties"), rows, note
     )
@@ -143,7 +145,9 @@ def _change_table(changes: Changes) -> Table:
         (f"{b} − {a}", change.difference, change.flips, change.n, change.p_holm) for (a, b), change in changes.items()
     )
     columns = ("models", "difference of bias scores", "decided differently", "items", "p (Holm)")
-    return Table("Differences between real models", columns, rows, "Over the same items; McNemar's exact test.")
+    tests = dict.fromkeys(describe_test("McNemar", change.difference) for change in changes.values())
+    note = f"Over the same items; test: {', '.join(tests)}."
+    return Table("Differences between real models", columns, rows, note)
 
 
 def _alike(answers: RealAnswers, run: RunTables) -> Iterator[tuple[Cell, ...]]:
@@ -159,8 +163,8 @@ def _alike(answers: RealAnswers, run: RunTables) -> Iterator[tuple[Cell, ...]]:
                 other = [theirs[item] for item in kept.items.tolist()]
                 wins = np.array([row.outcome == "more" for row in other], dtype=np.bool_)
                 ratio = np.array([row.difference for row in other])
-                rho = correlation([kept.difference], [ratio], ranks=True)
-                same = wilson(int((kept.wins == wins).sum()), wins.size)
+                rho = correlation([kept.difference], [ratio], ranks=True, units=kept.units)
+                same = unit_share(kept.wins == wins, kept.units)
                 yield (model, measure, real, same, _kappa(kept.wins, wins), rho, wins.size)
 
 
@@ -176,8 +180,9 @@ def _kappa(first: Flags, second: Flags) -> Value:
 def _alike_table(rows: Sequence[tuple[Cell, ...]]) -> Table:
     columns = ("model of the run", "measure", "real model", "same decision, %", "Cohen's κ", "Spearman's ρ", "items")
     note = (
-        "κ: 0 is agreement by chance, 1 full agreement. ρ: of the differences of this run with the log-ratio of the "
-        "published scores, bootstrap over items. For one model under both names it says how far the measures agree."
+        "κ: 0 is agreement by chance, 1 full agreement; asymptotic interval. ρ: of the differences of this run with "
+        "the log-ratio of the published scores. The other intervals are over target terms. For one model under both "
+        "names it says how far the measures agree."
     )
     return Table("Item by item: this run and real models", columns, tuple(rows), note)
 

@@ -38,7 +38,7 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
         steps |= {} if task in ZERO_SHOT else _count_steps(task, options)
     for model in options.models:
         for version in (ORIGINAL, *options.settings["methods"]):
-            for seed in versions.seeds(options):
+            for seed in options.training_seeds:
                 steps |= _version_steps(model, version, seed, options)
     return steps
 

@@ -18,9 +18,10 @@ from unmask.studies.collect import (
     short_name,
 )
 from unmask.studies.papers.debiasing_ranks import RankCell, tau_changes
-from unmask.studies.papers.debiasing_versions import SIZES, deviation, group_part
+from unmask.studies.papers.debiasing_versions import SIZES, group_part
 from unmask.studies.papers.debiasing_words import PAPER_TEXTS, Counts, as_many_texts
 from unmask.studies.spec import PaperComparison, StudyOptions
+from unmask.studies.trainings import deviation
 
 
 def compare_tau(cell: RankCell, options: StudyOptions, counts: Counts) -> PaperComparison:

@@ -12,17 +12,11 @@ from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.studies.papers.debiasing_claims import claims, size_changes
 from unmask.studies.papers.debiasing_rank_table import compare_tau, rank_finding
 from unmask.studies.papers.debiasing_ranks import rank_cells
-from unmask.studies.papers.debiasing_versions import (
-    ORIGINAL,
-    ZERO_SHOT,
-    ModelVersion,
-    deviation,
-    load_version,
-    over_trainings,
-)
+from unmask.studies.papers.debiasing_versions import ORIGINAL, ZERO_SHOT, ModelVersion, load_version
 from unmask.studies.papers.debiasing_words import label_table, word_ratios
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
 from unmask.studies.steps.finetuning import COUNTS
+from unmask.studies.trainings import deviation, over_trainings
 
 SCORE = {"statistic": "score", "null": 0.0}
 OVER_TRAININGS = "With several trainings: the mean over them with Student's interval; SD: between trainings."

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import stdev
-
-import numpy as np
 
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate, Value
-from unmask.core.seeds import generator
 from unmask.stats import signed_estimate
-from unmask.stats.means import mean_interval
 from unmask.studies.spec import Outputs, StudyOptions
 from unmask.studies.steps.finetuning import TaskOutcome, load_outcome
 
@@ -93,29 +87,11 @@ def version_name(model: str, version: str) -> str:
     return model if version == ORIGINAL else f"{model} {version}"
 
 
-def seeds(options: StudyOptions) -> range:
-    """The seeds of the trainings."""
-    return range(options.seed, options.seed + options.seeds)
-
-
-def over_trainings(values: Sequence[Value]) -> Value:
-    """The mean over trainings with Student's interval; of one, or of equal ones, the value with its own interval."""
-    numbers = [value.value for value in values]
-    if len(set(numbers)) == 1:
-        return values[0]
-    return mean_interval(np.array(numbers), rng=generator(0, "trainings"), unit="trainings")
-
-
-def deviation(values: Sequence[float]) -> float | None:
-    """The standard deviation over trainings; None for one training, or where one has no score."""
-    return stdev(values) if len(values) > 1 and all(map(math.isfinite, values)) else None
-
-
 def load_version(outputs: Outputs, model: str, version: str, options: StudyOptions) -> ModelVersion:
     """A version with the trainings that finished."""
     first = _intrinsic(outputs, (BEFORE, model, version, str(options.seed)))
     trainings = []
-    for seed in map(str, seeds(options)):
+    for seed in map(str, options.training_seeds):
         runs = {}
         once = str(options.seed) if version == ORIGINAL else seed  # of what needs no training
         for task in options.settings["tasks"]:

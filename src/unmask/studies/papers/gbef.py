@@ -42,12 +42,14 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
         steps["worked", measure] = audits.step(
             first, example, (measure,), model=first, **{**options.scoring, "limit": None}
         )
-    models: dict[str, tuple[str | Step, tuple[str, ...]]] = {BASE: (first, ("sld", "ppd")), **trained_models(options)}
     for measure, data in (("sld", sentences), ("ppd", templates)):
-        for version, (model, measures) in models.items():
-            if measure in measures:
-                name = first if version == BASE else version_label(version, options)
-                steps[measure, version] = _audit(name, model, data, measure, options)
+        steps[measure, BASE] = _audit(first, first, data, measure, options)
+        for seed in options.training_seeds:
+            for version, (model, measures) in trained_models(options, seed).items():
+                if measure in measures:
+                    role = (measure, version) if seed == options.seed else (measure, version, str(seed))
+                    name = _seeded(version_label(version, options), seed, options)
+                    steps[role] = _audit(name, model, data, measure, options)
     for (size, draw), model in curve_models(options).items():
         steps["curve", str(size), str(draw)] = _audit(curve_label(size, draw), model, sentences, "sld", options)
     texts = balanced_text(options)
@@ -112,23 +114,23 @@ def curve_label(size: int, draw: int) -> str:
     return f"cds on {size} sentences, draw {draw + 1}"
 
 
-def trained_models(options: StudyOptions) -> dict[str, tuple[Step, tuple[str, ...]]]:
+def trained_models(options: StudyOptions, seed: int | None = None) -> dict[str, tuple[Step, tuple[str, ...]]]:
     """The training steps of the first model by version, and the measures each version is audited by."""
-    settings, gap = options.settings, gap_text(options)
-    cds = _train_step(CDS, "cds", gap, options)
-    balanced = _train_step(BALANCED, mitigations.PLAIN, balanced_text(options), options)
+    settings, gap, seed = options.settings, gap_text(options), options.seed if seed is None else seed
+    cds = _train_step(CDS, "cds", gap, options, seed=seed)
+    balanced = _train_step(BALANCED, mitigations.PLAIN, balanced_text(options), options, seed=seed)
     models = {CDS: (cds, ("sld", "ppd")), BALANCED: (balanced, ("ppd",))}
     toxic = toxic_text(options)
     for version, only in LABELS.items() if toxic else ():
         corpus: dict[str, Any] = {"column": "comment_text", "only": list(only)}
         if version == TOXIC_SAMPLE:
-            corpus |= {"as_many_as": list(LABELS[SEVERE]), "draw": [options.seed]}
-        step = _train_step(version, mitigations.PLAIN, (str(toxic),), options, corpus=corpus, model=cds)
+            corpus |= {"as_many_as": list(LABELS[SEVERE]), "draw": [seed]}
+        step = _train_step(version, mitigations.PLAIN, (str(toxic),), options, corpus=corpus, model=cds, seed=seed)
         models[version] = (step, ("sld",))
     for word in settings["words"]:
         for times in settings["reminders"]:
             version, choices = reminded_version(word, times), {"remind": times, "word": word}
-            models[version] = (_train_step(version, "cds", gap, options, choices=choices), ("ppd",))
+            models[version] = (_train_step(version, "cds", gap, options, choices=choices, seed=seed), ("ppd",))
     return models
 
 
@@ -143,6 +145,7 @@ def curve_models(options: StudyOptions) -> dict[tuple[int, int], Step]:
             *(curve_label(size, draw), "cds", gap, options),
             corpus={"limit": size, "draw": [options.seed, draw]},
             seed=options.seed + draw,
+            named=False,
         )
         for size in sizes
         for draw in range(options.settings["draws"])
@@ -158,15 +161,22 @@ def _train_step(  # noqa: PLR0913 - the parameters of a mitigation
     corpus: Mapping[str, Any] | None = None,
     choices: Mapping[str, Any] | None = None,
     model: Step | None = None,
-    seed: int | None = None,
+    seed: int,
+    named: bool = True,
 ) -> Step:
+    """A training; the name has the seed unless it is the first, or `named` is false."""
     first = options.models[0]
-    train = {"train": dict(options.settings["train"]), "seed": options.seed if seed is None else seed}
+    train: dict[str, Any] = {"train": dict(options.settings["train"]), "seed": seed}
     if method == "cds" and options.settings["names"]:
         train[mitigations.NAME_TABLE] = options.settings["names"]
     selection = {**_selection(texts, options), **(corpus or {})}
-    name = f"{version}: train {first}"
+    name = f"{_seeded(version, seed, options) if named else version}: train {first}"
     return mitigations.step(name, method, texts, model=model or first, options=choices, corpus=selection, **train)
+
+
+def _seeded(name: str, seed: int, options: StudyOptions) -> str:
+    """The name of what another seed than the first made."""
+    return name if seed == options.seed else f"{name}, seed {seed}"
 
 
 def _selection(texts: tuple[str, ...], options: StudyOptions) -> dict[str, Any]:

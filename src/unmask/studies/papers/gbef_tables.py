@@ -18,7 +18,7 @@ from unmask.stats.means import mean_interval
 from unmask.stats.regression import fit_line
 from unmask.studies.claims import ClaimTest, claims_section
 from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
-from unmask.studies.papers import gbef_words
+from unmask.studies.papers import gbef_trainings, gbef_words
 from unmask.studies.papers.gbef import (
     ALL_TOXIC,
     BALANCED,
@@ -56,9 +56,13 @@ OTHER_ITEMS = (
 
 def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """The claims, then one section per table or figure."""
-    by_model, sld, ppd, worked = (
-        {role[1]: load(folder) for role, folder in outputs.items() if role[0] == name}
-        for name in ("audit", "sld", "ppd", "worked")
+    by_model, worked = (
+        {role[1]: load(folder) for role, folder in outputs.items() if role[0] == name} for name in ("audit", "worked")
+    )
+    repeated = {name: gbef_trainings.load_trainings(outputs, name, options) for name in ("sld", "ppd")}
+    sld, ppd = (
+        {version: by_seed[options.seed] for version, by_seed in each.items() if options.seed in by_seed}
+        for each in repeated.values()
     )
     curve = {(int(role[1]), int(role[2])): load(folder) for role, folder in outputs.items() if role[0] == "curve"}
     facts = load_word_facts(outputs["words",]) if ("words",) in outputs else {}
@@ -73,6 +77,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     five = gbef_words.reminder_comparisons(ppd, options)
     examples = worked_numbers(worked, first)
     claims, untested = _claims(sld, curve, options)
+    claims += gbef_trainings.asld_claims(repeated["sld"], CLAIMS, options)
     sections = [
         claims_section([*claims, *gbef_words.claims(ppd, facts, options)], untested),
         Section("worked-numbers", "Sections 4.1.2 and 4.2.2: the worked numbers",
@@ -85,24 +90,33 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
                 "Every point is the mean of several independent samples."),
         Section("table-4", "Table 4: the bias of a corpus, by training on it",
                 f"ASLD of {first} before, after mitigation, and after training on toxic text.",
-                _version_finding(four, sld, options),
+                _with_tables(_version_finding(four, sld, options),
+                             gbef_trainings.asld_tables(repeated["sld"], options)),
                 f"{OTHER_ITEMS} All toxic comments are more text than the severely toxic ones: the fair comparison is "
                 "that with as many comments, which gives equally many training steps."),
         Section("figures-8-19", "Figures 8, 9 and 14 to 19: professions before and after",
                 "Difference of the pronouns' probabilities; 0 is no preference, above it he is likelier.",
-                gbef_words.before_and_after(ppd, BALANCED, FIGURES, facts, options), OTHER_ITEMS),
+                _with_tables(gbef_words.before_and_after(ppd, BALANCED, FIGURES, facts, options),
+                             gbef_trainings.word_tables(repeated["ppd"], BALANCED, options)), OTHER_ITEMS),
         Section("figure-10", "Figure 10: before against after", "Every point is a profession.",
                 gbef_words.scatter(ppd, options)),
         Section("figures-11-12", "Figures 11 and 12: words that have a gender",
                 "Here a value far from 0 is correct: mitigation should not change these.",
-                gbef_words.before_and_after(ppd, CDS, GENDERED, facts, options), OTHER_ITEMS),
+                _with_tables(gbef_words.before_and_after(ppd, CDS, GENDERED, facts, options),
+                             gbef_trainings.word_tables(repeated["ppd"], CDS, options)), OTHER_ITEMS),
         Section("table-5", "Table 5: reminders", "Do reminders preserve the gender of words that have one?",
-                gbef_words.reminder_finding(five), f"{OTHER_ITEMS} Every version has reminders of one word only."),
+                _with_tables(gbef_words.reminder_finding(five),
+                             gbef_trainings.reminder_tables(repeated["ppd"], options)),
+                f"{OTHER_ITEMS} Every version has reminders of one word only."),
         Section("figure-13", "Figure 13: learning curve", "ASLD against the number of sentences trained on.",
                 curve_finding(curve, sld.get(BASE), options),
                 "Every sample of sentences is independent of the others; intervals are over samples."),
     ]  # fmt: skip
     return Conclusion(sections, [*examples, *three, *four, *five])
+
+
+def _with_tables(finding: Finding, tables: Sequence[Table]) -> Finding:
+    return replace(finding, tables=(*finding.tables, *tables))
 
 
 def _model_name(version: str, options: StudyOptions) -> str:

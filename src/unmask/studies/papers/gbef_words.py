@@ -163,7 +163,7 @@ def reminder_comparisons(results: Results, options: StudyOptions) -> list[PaperC
     for word in options.settings["words"]:
         reminded = [reminded_version(word, times) for times in options.settings["reminders"]]
         for version in (BASE, CDS, *reminded):
-            entry = _word_entry(results, version, word)
+            entry = word_entry(results, version, word)
             if entry is None:
                 continue
             name = first if version == BASE else f"{first}, {version_label(version, options)}"
@@ -174,7 +174,7 @@ def reminder_comparisons(results: Results, options: StudyOptions) -> list[PaperC
     return found
 
 
-def _word_entry(results: Results, version: str, word: str) -> Estimate | None:
+def word_entry(results: Results, version: str, word: str) -> Estimate | None:
     """The APPD of a word, or of the word of the templates that has the same name in the thesis."""
     known = word_estimates(results[version]) if version in results else {}
     same = [each for each in known if each == word or (each in REMINDED and REMINDED[each] == REMINDED.get(word))]

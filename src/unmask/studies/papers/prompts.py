@@ -107,6 +107,11 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     return Conclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])
 
 
+def _by_score(results: Results) -> Results:
+    """The models from the lowest metric score to the highest."""
+    return dict(sorted(results.items(), key=lambda entry: entry[1].headlines()[0].value))
+
+
 def _table_sections(
     benchmark: Results, own: Results, scores: Mapping[str, Sequence[PaperComparison]], options: StudyOptions
 ) -> list[Section]:
@@ -129,7 +134,7 @@ def _table_sections(
             "table-3",
             "Table III: scores on the benchmark",
             "Share of pairs in which the stereotyping sentence is likelier: all, and by direction.",
-            score_finding(scores[CORPUS], CORPUS, model_changes(benchmark, options.seed)),
+            score_finding(scores[CORPUS], CORPUS, model_changes(_by_score(benchmark), options.seed)),
             "The paper orders BERT, RoBERTa, ALBERT from least to most biased. Reasons for differences: published "
             "numbers are of bert-base-uncased, roberta-large and albert-xxlarge-v2, lower-cased by the original "
             "script for BERT and ALBERT. The original and its reproduction differ for RoBERTa: a misprint or another "
@@ -139,7 +144,7 @@ def _table_sections(
             "table-4",
             "Table IV: scores on the authors' prompts",
             "The same over completed prompts that set two groups against each other, in both directions.",
-            score_finding(scores[OWN], OWN, model_changes(own, options.seed)),
+            score_finding(scores[OWN], OWN, model_changes(_by_score(own), options.seed)),
             "The paper's 100 prompts are not public and ours differ, so no number is compared. Its text gives BERT and "
             "ALBERT the scores of RoBERTa in its Table IV, and RoBERTa theirs; the table is shown. Its scores fit 99 "
             "pairs with 14 anti-stereo ones, none won, which it leaves out, and it reports no neutral pairs; ours have "

@@ -11,8 +11,10 @@ from unmask.audit.parquet import rows_of
 from unmask.measures import find
 from unmask.stats import comparisons
 from unmask.stats.ranks import RankAgreement
-from unmask.stats.shares import contrast
-from unmask.studies.claims import ClaimTest
+from unmask.stats.regression import fit_line
+from unmask.stats.units import units_of_items
+from unmask.studies.claims import ClaimTest, describe_test
+from unmask.studies.collect import over_units
 from unmask.studies.papers.prompts_tables import TYPES, ModelChanges, Results
 from unmask.studies.spec import PaperComparison
 
@@ -31,7 +33,7 @@ def preference_tests(scores: Sequence[PaperComparison]) -> list[ClaimTest]:
             n=each.n,
             null=50.0,
             p=each.p,
-            method="sign test",
+            method=describe_test("sign test", each),
         )
         for each in (compared.estimate for compared in scores)
         if each.statistic == "bias-score"
@@ -60,7 +62,7 @@ def order_tests(changes: ModelChanges) -> list[ClaimTest]:
             change.difference,
             n=change.n,
             p=change.p,
-            method="exact McNemar",
+            method=describe_test("McNemar", change.difference),
         )
         for first, second, change in changes
     ]
@@ -71,18 +73,15 @@ def type_tests(results: Results) -> list[ClaimTest]:
     claim = "Are religion and socioeconomic status the strongest bias types?"
     tests = []
     for model, result in results.items():
-        sizes: dict[bool, list[float]] = {True: [], False: []}
         ((measure, data), rows) = next(iter(rows_of(result.items).items()))
-        for row in rows:
-            name = TYPES.get(row.groups.get("category", ""))
-            if name is not None and row.scores:
-                sizes[name in STRONGEST].append(row.difference)
-        strong, others = (np.array(sizes[each]) for each in (True, False))
-        if strong.size and others.size:
-            gap = contrast(strong, others)
-            where = f"{model} on {data}, {measure}"
-            what, n = "mean difference − that of race and gender, nats", strong.size + others.size
-            tests.append(ClaimTest(claim, where, what, gap, n=n, p=gap.p, method="Mann–Whitney"))
+        counted = [row for row in rows if row.groups.get("category") in TYPES and row.scores]
+        strong = np.array([TYPES[row.groups["category"]] in STRONGEST for row in counted], dtype=np.float64)
+        if 0 < strong.sum() < strong.size:
+            differences = np.array([row.difference for row in counted])
+            line = fit_line(strong, differences, units_of_items([row.groups for row in counted]))
+            where, what = f"{model} on {data}, {measure}", "mean difference − that of race and gender, nats"
+            method = f"t test{over_units(line.slope)}"
+            tests.append(ClaimTest(claim, where, what, line.slope, n=line.n, p=line.p, method=method))
     return tests
 
 

@@ -9,6 +9,7 @@ from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.envelope import Result
 from unmask.stats import Comparison
 from unmask.studies import collect
+from unmask.studies.claims import describe_test
 from unmask.studies.spec import PaperComparison
 
 TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
@@ -75,7 +76,7 @@ def score_finding(scores: Sequence[PaperComparison], item: str, changes: ModelCh
         "n": "n",
         "neutral": "ties",
     }
-    note = "Wilson intervals. Neutral: pairs with equal scores."
+    note = f"{collect.interval_note('Wilson', (each.estimate for each in scores))} Neutral: pairs with equal scores."
     tables = [collect.comparison_table("Scores", columns, scores, note), _order(scores, changes)] if scores else []
     titles = {f"{item}-o": "The original paper (Nangia et al. 2020), as quoted"}
     if all(each.published is None for each in scores):
@@ -87,26 +88,28 @@ def score_finding(scores: Sequence[PaperComparison], item: str, changes: ModelCh
 
 
 def _order(scores: Sequence[PaperComparison], changes: ModelChanges) -> Table:
-    """The models from least to most biased, and how each differs from the one before it in the study's order."""
+    """The models from least to most biased, and how each differs from the one before it."""
     whole = [each.estimate for each in scores if each.estimate.statistic == "bias-score"]
     against = {second: (first, change) for first, second, change in changes}
     rows: list[tuple[Cell, ...]] = []
     for place, each in enumerate(sorted(whole, key=lambda estimate: estimate.value), 1):
-        first, change = against.get(each.model, (None, None))
+        _, change = against.get(each.model, (None, None))
         tested = (None, None) if change is None else (change.difference, change.p)
-        rows.append((place, each.model, each, first, *tested))
+        rows.append((place, each.model, each, *tested))
+    tests = dict.fromkeys(describe_test("McNemar", change.difference) for *_, change in changes)
+    note = "By metric score. Difference: from the model before, over the same pairs"
     return Table(
         "Models from least to most biased",
-        ("place", "model", "metric score", "compared with", "difference", "p"),
+        ("place", "model", "metric score", "difference", "p"),
         tuple(rows),
-        "By metric score. Difference: from the model named, over the same pairs; p by McNemar's exact test.",
+        f"{note}; test: {', '.join(tests)}, not corrected." if tests else f"{note}.",
     )
 
 
 def rank_finding(by_data: Mapping[str, Results], limit: int | None) -> Finding:
     """Table V: bias types in the order of their mean difference, by model and data."""
     rows: list[tuple[Cell, ...]] = []
-    bars = []
+    bars, shown_estimates = [], list[Estimate]()
     for what, results in by_data.items():
         for model, result in results.items():
             for place, (name, estimate) in enumerate(mean_differences(result), 1):
@@ -114,7 +117,9 @@ def rank_finding(by_data: Mapping[str, Results], limit: int | None) -> Finding:
                 paper = None if compared.published is None else int(compared.published)
                 shown = (compared.reason or None) if paper is None else None
                 rows.append((what, model, place, name, estimate, estimate.n, paper, shown))
+                shown_estimates.append(estimate)
                 bars.append(charts.interval_row(f"{name}, {what}", estimate, model))
+    note = collect.interval_note("Bootstrap", shown_estimates)
     published: dict[str, list[str]] = {}
     for cell in sorted(collect.paper_values("prompts"), key=lambda cell: cell.value):
         if cell.item == "table-5":
@@ -125,7 +130,7 @@ def rank_finding(by_data: Mapping[str, Results], limit: int | None) -> Finding:
             "Bias types by mean difference",
             columns,
             tuple(rows),
-            "In nats; positive: the stereotyping sentence is likelier. Bootstrap intervals.",
+            f"In nats; positive: the stereotyping sentence is likelier. {note}",
         ),
         Table(
             "As published",

@@ -29,6 +29,7 @@ from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 
 SHARDS = "shards"
 PAIRS_FILE = "pairs.csv"  # output of a step that generates pairs, input of an audit
+GPU_START = 1.0  # seconds
 
 
 def run_audit(context: StepContext) -> None:
@@ -117,7 +118,7 @@ def work_estimate(step: Step) -> WorkEstimate:
     named = step.parameters["measures"]
     measures = named["masked"] if isinstance(named, Mapping) else named  # more work than for a causal model
     data = step.data[0] if step.data else "prompts"  # generated pairs: about as many
-    return WorkEstimate(forward_tokens(data, step.parameters["limit"], measures))
+    return WorkEstimate(forward_tokens(data, step.parameters["limit"], measures), gpu_start=GPU_START)
 
 
 def step(

@@ -35,6 +35,7 @@ VALIDATION = {"stsbias": 1500, "nlibias": 1700, "biasbios": 130}  # examples of 
 BIAS_ITEMS = {"biasbios": 130, "sentiment": 1320, "toxicity": 2000, "winobias": 3168, "winogender": 1440}  # inputs
 SIDES = ("accuracy, pro, %", "accuracy, anti, %")  # of pronouns that are resolved without fine-tuning
 HOST_SECONDS = 4.0  # of data and resampling, at every training
+GPU_START = 7.0  # seconds, at every training
 ANSWER_PASSES = 4.0  # per sentence and answer, approximate
 
 
@@ -157,7 +158,8 @@ def work_estimate(step: Step) -> WorkEstimate:
     length = min(LENGTHS.get(task, 60.0), chosen.get("length") or 128)
     validation = min(VALIDATION.get(task, 1000), chosen.get("rows") or 10**9)
     forward = evaluations * (validation + _bias_items(task, chosen)) * length
-    return WorkEstimate(forward, trials * steps * (batch * length + OPTIMIZER), HOST_SECONDS * trials)
+    trained = trials * steps * (batch * length + OPTIMIZER)
+    return WorkEstimate(forward, trained, HOST_SECONDS * trials, trials * steps, GPU_START * trials)
 
 
 def _bias_items(task: str, chosen: Mapping[str, Any]) -> int:

@@ -21,6 +21,7 @@ from unmask.training import TrainSettings
 PLAIN = "plain"  # further training on the unchanged text
 NAME_TABLE = "name_table"  # a file of first names to swap, among the data of a step
 ROW, SENTENCE = 60.0, 30.0  # mean tokens per document and per sentence, approximate
+GPU_START = 15.0  # seconds; of the runs on a GPU in `docs/studies/README.md`, as in other steps
 
 
 def run_mitigation(context: StepContext) -> None:
@@ -91,7 +92,8 @@ def work_estimate(step: Step) -> WorkEstimate:
     single = corpus.get("sentences") or step.data[0] in (PACKAGE, *datasets.names())
     row = SENTENCE if single and corpus.get("limit") else ROW
     batch = step.parameters["train"].get("batch", TrainSettings().batch)
-    return WorkEstimate(train_tokens=copies * documents * epochs * (row + OPTIMIZER / batch))
+    texts = copies * documents * epochs
+    return WorkEstimate(train_tokens=texts * (row + OPTIMIZER / batch), train_steps=texts / batch, gpu_start=GPU_START)
 
 
 def _lines(name: str) -> int:
