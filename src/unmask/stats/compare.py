@@ -172,10 +172,9 @@ def _change_of_wins(pair: PairedRuns, changes: Floats) -> tuple[Value, float | N
     units = pair.units
     if changes.size and np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True):
         return Value(0.0, 0.0, 0.0, NO_CHANGE, unit=units.tag), 1.0
-    if units.independent:  # did equally many items flip in both directions?
-        p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)
-    else:
-        p = paired_test(changes, units)
+    # did equally many items flip in both directions?
+    alone = units.independent
+    p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins)) if alone else paired_test(changes, units)
     return paired_interval(changes, units), 1.0 if p is None and changes.size and not changes.any() else p
 
 

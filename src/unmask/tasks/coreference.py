@@ -144,7 +144,7 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
         p = mean_test(gaps / counts[0].trials, 0.0)
         gap = difference_interval(*counts, rng=generator(seed, f"{label}/gap"), unit="templates")
     else:
-        p = mcnemar_p(cross_tabulate(*(each.hits == 1 for each in counts)), exact=True) if scored else None
+        p = mcnemar_p(cross_tabulate(*(each.hits == 1 for each in counts))) if scored else None
         gap = mean_interval(100 * gaps, rng=generator(seed, f"{label}/gap"))
     pro, anti = (
         Estimate.of(accuracy(side, seed, f"{label}/{name}"), statistic=f"accuracy, {name}, %", null=50.0, **named)

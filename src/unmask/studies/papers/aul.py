@@ -184,7 +184,7 @@ def _claims(outputs: Outputs, answers: RealAnswers | None, options: StudyOptions
     """The paper's claims with their tests."""
     names = ("accuracy", "frequency", "meaning", "human")
     estimates = [estimate for name in names for estimate in _estimates(outputs, name)]
-    tests = [*audit_claims(outputs, options.seed), *diagnosis_claims(estimates)]
+    tests = [*audit_claims(outputs), *diagnosis_claims(estimates)]
     tests += real_model_claims(LEARNT, answers) if answers else []
     note = (
         "As published: the measures as defined by the published code, ties and empty spans count as not won. As "

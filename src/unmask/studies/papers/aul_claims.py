@@ -11,12 +11,12 @@ import numpy as np
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import load_audit
 from unmask.core.estimate import Estimate
-from unmask.core.seeds import generator
 from unmask.measures import find
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean_interval
-from unmask.stats.shares import ADVANTAGED, DISADVANTAGED, bias_score, sign_test
+from unmask.stats.score_intervals import paired_interval, paired_test
+from unmask.stats.shares import ADVANTAGED, DISADVANTAGED, bias_score
 from unmask.stats.table import Flags, ScoreTable
+from unmask.stats.units import Units
 from unmask.studies.claims import ClaimTest
 from unmask.studies.spec import Outputs
 
@@ -32,7 +32,7 @@ HUMAN = "Do AUL and AULA agree better with people than CPS and SSS?"
 CLAIMS = (ACCURACY, FREQUENCY, ADVANTAGED_OVER, DISADVANTAGED_UNDER, MEANING, LEARNT, OVERESTIMATE, HUMAN)
 UNMASKED = ("aul", "aula")
 CORRECTED = {"cps": "cps", "sss": "sss-diagonal"}  # the measure that is compared as corrected
-McNEMAR = "exact McNemar"
+McNEMAR = "McNemar"
 STATISTICS = {  # what the numbers of diagnoses are
     "accuracy-difference": "difference of accuracies, points",
     "drop": "drop of accuracy, points",
@@ -42,15 +42,15 @@ STATISTICS = {  # what the numbers of diagnoses are
 Tables = Mapping[str, ScoreTable]  # of one model on one dataset, by measure
 
 
-def audit_claims(outputs: Outputs, seed: int) -> Iterator[ClaimTest]:
+def audit_claims(outputs: Outputs) -> Iterator[ClaimTest]:
     """Bias scores of masked measures against unmasked ones, pair by pair; of everything masked, by direction."""
     for role, folder in outputs.items():
         if role[0] != "audit":
             continue
         for tables in score_tables(folder).values():
             yield from _preferences(role[1], tables)
-            yield from _over_estimates(role[1], tables, seed)
-            yield from _by_direction(role[1], tables, seed)
+            yield from _over_estimates(role[1], tables)
+            yield from _by_direction(role[1], tables)
 
 
 def diagnosis_claims(estimates: Iterable[Estimate]) -> Iterator[ClaimTest]:
@@ -73,12 +73,11 @@ def _preferences(model: str, tables: Tables) -> Iterator[ClaimTest]:
     for measure, table in tables.items():
         if measure in (*CORRECTED, *UNMASKED):
             score = bias_score(table, group="all")
-            p = sign_test(int(table.wins.sum()), int(table.losses.sum()))
             where = f"{model}, {table.data}, {measure}"
-            yield ClaimTest(LEARNT, where, "bias score", score, score.n, null=50.0, p=p, method="sign test")
+            yield ClaimTest(LEARNT, where, "bias score", score, score.n, null=50.0, p=score.p, method="sign test")
 
 
-def _over_estimates(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest]:
+def _over_estimates(model: str, tables: Tables) -> Iterator[ClaimTest]:
     """As published and as corrected: by unrounded scores, SSS by its equation, over the pairs that both decide."""
     for masked, corrected in CORRECTED.items():
         for unmasked in UNMASKED:
@@ -86,14 +85,15 @@ def _over_estimates(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest
                 first, second = tables[masked], tables[unmasked]
                 kept = first.is_counted & second.is_counted
                 where = f"{model}, {first.data}, {masked} − {unmasked}"
-                yield _paired(OVERESTIMATE, f"{where}, as published", first.wins[kept], second.wins[kept], seed)
+                wins = first.wins[kept], second.wins[kept]
+                yield _paired(OVERESTIMATE, f"{where}, as published", *wins, first.take(kept).units)
                 first = tables[corrected]
                 kept = _is_decided(first) & _is_decided(second)
                 wins = (first.difference > 0)[kept], (second.difference > 0)[kept]
-                yield _paired(OVERESTIMATE, f"{where}, as corrected", *wins, seed)
+                yield _paired(OVERESTIMATE, f"{where}, as corrected", *wins, first.take(kept).units)
 
 
-def _by_direction(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest]:
+def _by_direction(model: str, tables: Tables) -> Iterator[ClaimTest]:
     """All-Masked against measures without masks, separately for the stereotypes of both kinds of groups."""
     if "all-masked" not in tables:
         return
@@ -104,14 +104,15 @@ def _by_direction(model: str, tables: Tables, seed: int) -> Iterator[ClaimTest]:
             kept = first.is_counted & second.is_counted & (first.labels["direction"] == direction)
             if kept.any():
                 where = f"{model}, {first.data}, all-masked − {unmasked}"
-                test = _paired(question, where, first.wins[kept], second.wins[kept], seed)
+                test = _paired(question, where, first.wins[kept], second.wins[kept], first.take(kept).units)
                 yield replace(test, expected="above" if direction == ADVANTAGED else "below")
 
 
-def _paired(question: str, where: str, first: Flags, second: Flags, seed: int) -> ClaimTest:
-    """The difference of two bias scores over the same pairs."""
-    value = mean_interval(100.0 * (first.astype(np.float64) - second), rng=generator(seed, f"{question} {where}"))
-    p = mcnemar_p(cross_tabulate(first, second), exact=True)
+def _paired(question: str, where: str, first: Flags, second: Flags, units: Units) -> ClaimTest:
+    """The difference of two bias scores over the same pairs, its interval and test over their units."""
+    changes = 100.0 * (first.astype(np.float64) - second)
+    value = paired_interval(changes, units)
+    p = mcnemar_p(cross_tabulate(first, second)) if units.independent else paired_test(changes, units)
     return ClaimTest(question, where, "bias score difference", value, first.size, p=p, method=McNEMAR)
 
 
@@ -126,9 +127,9 @@ def _diagnosed(estimate: Estimate) -> ClaimTest | None:
     test = ClaimTest("", f"{where}{group}", STATISTICS.get(estimate.statistic, ""), estimate, estimate.n, p=estimate.p)
     match diagnosis, estimate.statistic:
         case "accuracy", "accuracy-difference" if what.partition("/")[2] in CORRECTED:
-            return replace(test, claim=ACCURACY, method="McNemar")
+            return replace(test, claim=ACCURACY, method="Student's t")
         case "meaning", "drop" if not group and what != "words-shuffled":
-            return replace(test, claim=MEANING, method="McNemar" if estimate.p is not None else "")
+            return replace(test, claim=MEANING, method="Student's t" if estimate.p is not None else "")
         case "frequency", "log10-difference":
             return replace(test, claim=FREQUENCY, where=f"{estimate.data}{group}", method="Mann–Whitney")
         case "human", "auc-difference":
