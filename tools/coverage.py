@@ -28,8 +28,10 @@ from unmask.core.estimate import Value
 from unmask.corpus.ratios import ilps
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
-from unmask.stats.bootstrap import BootstrapMethod
+from unmask.stats.bootstrap import BootstrapMethod, percentile_interval, resampled_items
 from unmask.stats.means import mean_interval, student_ends
+from unmask.stats.pooled import HitCounts, difference_interval, share_interval
+from unmask.stats.ranks import Rankings, kendall_taus, rank_agreements
 from unmask.stats.regression import correlation, fit_line
 from unmask.stats.roc import roc_auc
 from unmask.stats.score_intervals import paired_interval
@@ -256,6 +258,66 @@ def _two_runs(rng: Rng, n: int, before: float, after: float, alike: float = 0.9)
     return 100.0 * (first < ndtri(before)), 100.0 * (second < ndtri(after))
 
 
+def accuracies() -> Iterator[Case]:
+    """Shares of right tokens of pairs of writers, and the difference of two measures on the same tokens."""
+    for label, sizes in OF_WRITERS.items():
+        for share in (0.03, 0.7, 0.98):
+            draw = lambda rng, s=sizes, p=share: _pooled(rng, s, p)  # noqa: E731
+            yield Case("accuracy", f"{label}, 5 to 24 tokens a pair, ICC 0.05", 100 * share, draw)
+        for share, kept in ((0.7, 0.8), (0.98, 0.98)):
+            label_of = f"{label}, {100 * share:g}% and {100 * share * kept:.0f}%"
+            draw = lambda rng, s=sizes, p=share, q=kept: _accuracy_difference(rng, s, p, q)  # noqa: E731
+            yield Case("difference of accuracies", label_of, 100 * share * (1 - kept), draw)
+
+
+def _right_tokens(rng: Rng, sizes: Sequence[int], share: float) -> HitCounts:
+    """The right tokens of every pair: writers have an intraclass correlation of 0.05, their pairs one of 0.1."""
+    units, own = clusters(sizes), rng.beta(19 * share, 19 * (1 - share), len(sizes))
+    of_writer = np.repeat(np.clip(own, 1e-6, 1 - 1e-6), sizes)
+    tokens = rng.integers(5, 25, of_writer.size)
+    hits = rng.binomial(tokens, rng.beta(9 * of_writer, 9 * (1 - of_writer)))
+    return HitCounts(hits.astype(np.float64), tokens.astype(np.float64), units)
+
+
+def _pooled(rng: Rng, sizes: Sequence[int], share: float) -> Value:
+    return share_interval(_right_tokens(rng, sizes, share), rng=rng)
+
+
+def _accuracy_difference(rng: Rng, sizes: Sequence[int], share: float, kept: float) -> Value:
+    """The second measure gets a share of the tokens right that the first does, which depends on the writer."""
+    first = _right_tokens(rng, sizes, share)
+    chances = np.repeat(rng.beta(19 * kept, 19 * (1 - kept), len(sizes)), sizes)
+    second = rng.binomial(first.hits.astype(int), chances).astype(np.float64)
+    return difference_interval(first, HitCounts(second, first.trials, first.units), rng=rng)
+
+
+TRUE_SCORES = {
+    "6 models, τ 1": (np.linspace(-0.3, 0.3, 6), ()),
+    "9 models, τ 0.17": (np.linspace(-0.5, 0.5, 9), (0, -1)),
+}
+
+
+def taus(by: str = "") -> Iterator[Case]:
+    """Kendall's τ between the rankings of models by two measures: the truth is that of scores without noise."""
+    for label, sizes in OF_WRITERS.items():
+        for name, (scores, swapped) in TRUE_SCORES.items():
+            both = np.stack([scores, scores])
+            both[1, list(swapped)] = scores[list(swapped[::-1])]
+            draw = lambda rng, s=sizes, x=both: _tau(rng, s, x, by)  # noqa: E731
+            truth = float(kendall_taus(*both))
+            yield Case(f"Kendall's τ, {by}" if by else "Kendall's τ", f"{label}, {name}", truth, draw)
+
+
+def _tau(rng: Rng, sizes: Sequence[int], scores: np.ndarray, by: str) -> Value:
+    units = clusters(sizes)
+    values = np.array([[score + _alike(rng, sizes) for score in row] for row in scores])
+    resampled, names = resampled_items(values, units, rng=rng), ("a", "b")
+    found = rank_agreements(
+        Rankings(names, values.mean(axis=-1), resampled, np.full(scores.shape[1], len(sizes)), units.label)
+    )[0].tau
+    return percentile_interval(kendall_taus(resampled[:, 0], resampled[:, 1]), found.value, "writers") if by else found
+
+
 def others() -> Iterator[Case]:
     """ILPS of a corpus, correlations over pairs, and areas under ROC curves."""
     for documents, dispersion in ((5, 5.0), (20, 2.0), (60, 2.0)):
@@ -342,6 +404,7 @@ def rejected_cases() -> Iterator[Case]:
     for words, templates in ((2, 17), (3, 3), (60, 3)):
         for spreads in LEAN_SPREADS:
             yield _lean(f"{words} × {templates}", _cells(words, templates), *spreads, by="Student's t")
+    yield from taus("percentile bootstrap")
     for count in (12, 40, 79):
         for method in BOTH_METHODS:
             draw = lambda rng, n=count, how=method: _bootstrap(rng, _terms(rng, n, 0.5), _icat_of, how)  # noqa: E731
@@ -421,7 +484,7 @@ def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
 
 def cases(*, of_rejected: bool = False) -> list[Case]:
     """Every case, kind by kind."""
-    parts = (rejected_cases,) if of_rejected else (shares, means, leans, triples, changes, others)
+    parts = (rejected_cases,) if of_rejected else (shares, means, leans, triples, changes, accuracies, taus, others)
     return [case for part in parts for case in part()]
 
 

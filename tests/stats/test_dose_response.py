@@ -10,8 +10,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from unmask.core.types import Row
 from unmask.stats import apply_holm, comparisons
-from unmask.stats.dose_response import _units, dose_response, smallest_step
-from unmask.stats.table import ScoreTable
+from unmask.stats.dose_response import dose_response, smallest_step
 
 from .tables import DATA, measure, row, unscored
 
@@ -72,7 +71,7 @@ def test_words_are_the_units_of_templates() -> None:
     def made(dose: int) -> list[Row]:
         values = {"nurse": [dose, dose + 1.0], "doctor": [3.0 * dose]}
         return [
-            row(f"{word}-{i}", value, word=word, template=f"t{i}", goal="zero")
+            row(f"{word}-{i}", value, word=word, template=f"{word} {i}", goal="zero")
             for word, some in values.items()
             for i, value in enumerate(some)
         ]
@@ -80,7 +79,7 @@ def test_words_are_the_units_of_templates() -> None:
     found = dose_response(measure("lean"), "appd", {dose: made(dose) for dose in (-1, 0, 1)}, data=DATA, seed=0)
     np.testing.assert_allclose(found.scores, [-4 / 3, 1 / 3, 2.0])
     assert found.n == 3
-    assert found.kendall.method == "percentile over words"
+    assert (found.kendall.method, found.kendall.unit) == ("percentile over 2 words", "word")
 
 
 def test_a_pair_that_is_not_scored_does_not_count() -> None:
@@ -165,8 +164,31 @@ def test_words_are_resampled_with_all_their_templates() -> None:
     assert found.errors[1] == pytest.approx(math.sqrt(3 * 1 / 3 * 2 / 3), rel=0.05)
 
 
-def test_sums_and_counts_by_word() -> None:
-    rows = [row(0, 1.0, word="b"), row(1, 2.0, word="a"), row(2, 4.0, word="b"), unscored(3, word="a")]
-    totals, counts = _units([ScoreTable.of(measure("lean"), rows, data=DATA)], "appd")
-    assert totals.tolist() == [[2.0, 5.0]]
-    assert counts.tolist() == [[1.0, 2.0]]
+def test_pairs_of_one_writer_are_resampled_together() -> None:
+    """Only one of two writers follows the dose: half of the resamples have both, a quarter each one of them twice."""
+
+    def made(dose: int) -> list[Row]:
+        values = {"a": 2.0 * dose, "b": -1.0 * dose}
+        return [row(f"{writer}{i}", value, writer=writer) for writer, value in values.items() for i in range(20)]
+
+    rows = {dose: made(dose) for dose in (-1, 0, 1)}
+    found = dose_response(measure(), "mean-difference", rows, data=DATA, seed=0)
+    assert (found.kendall.value, found.kendall.low, found.kendall.high) == pytest.approx((1.0, -1.0, 1.0))
+    assert found.kendall.method == "percentile over 2 writers"
+    alone = dose_response(measure(), "mean-difference", rows, data=DATA, seed=0, independent=True)
+    assert alone.kendall.low == pytest.approx(1.0)
+    assert alone.kendall.method == "percentile over pairs"
+
+
+def test_three_words_in_three_templates_are_too_few() -> None:
+    rows = {
+        dose: [
+            row(f"{word}-{at}", dose + 0.1 * word * at, word=f"w{word}", template=f"t{at}", goal="zero")
+            for word in range(3)
+            for at in range(3)
+        ]
+        for dose in (-1, 0, 1)
+    }
+    found = dose_response(measure("lean"), "appd", rows, data=DATA, seed=0)
+    assert found.kendall.method == "too few: 3 words and 3 templates, expected at least 4 of each"
+    assert not found.kendall.has_interval

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap, t
+from scipy.stats import bootstrap, t, ttest_1samp
 
 from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
-from unmask.stats.pooled import HitCounts, difference_interval, share_interval
-from unmask.stats.shares import wilson
+from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
+from unmask.stats.shares import unit_share, wilson
 
 
 def drawn(seed: int, units: int, share: float) -> HitCounts:
@@ -119,3 +119,63 @@ def test_the_scale_ends_at_0_and_100() -> None:
     much, little = HitCounts.of([(2, 2), (2, 2), (1, 2)]), HitCounts.of([(0, 2), (1, 2), (0, 2)])
     assert difference_interval(much, little, rng=generator(0, "x")).high == 100.0
     assert difference_interval(little, much, rng=generator(0, "x")).low == -100.0
+
+
+WRITERS = [{"writer": name} for name in "aabbccdd"]
+
+
+def test_writers_of_two_pairs_by_hand() -> None:
+    """Four writers of two pairs, ten tokens each: the variance is that of the writers' means, with three df.
+
+    Shares 10 and 30, 40 and 60, 50 and 70, 80 and 60: means 20, 50, 60, 70, their mean is 50 and their variance
+    1400 / 3; 50 ± t(3) √(1400 / 3 / 4).
+    """
+    counts = HitCounts.of([(hits, 10) for hits in (1, 3, 4, 6, 5, 7, 8, 6)], WRITERS)
+    found = share_interval(counts, rng=generator(0, "x"))
+    half = t.ppf(0.975, 3) * (1400 / 3 / 4) ** 0.5
+    assert (found.value, found.low, found.high) == pytest.approx((50.0, 50 - half, 50 + half))
+    assert (found.method, found.unit, found.df) == ("t over 4 writers", "writer", pytest.approx(3.0))
+    alone = share_interval(HitCounts.of([(hits, 10) for hits in (1, 3, 4, 6, 5, 7, 8, 6)]), rng=generator(0, "x"))
+    assert alone.method == "bootstrap-t over 8 pairs"
+    assert alone.high - alone.low < 0.7 * (found.high - found.low)
+
+
+def test_a_difference_over_writers_equals_the_t_test_of_their_means() -> None:
+    """The gaps of the writers' pairs are 20 and 20, 30 and 10, 0 and 20, 30 and 30 points; means 20, 20, 10, 30."""
+    first = HitCounts.of([(hits, 10) for hits in (3, 4, 8, 5, 5, 7, 9, 8)], WRITERS)
+    second = HitCounts.of([(hits, 10) for hits in (1, 2, 5, 4, 5, 5, 6, 5)], WRITERS)
+    found, test = difference_interval(first, second, rng=generator(0, "x")), ttest_1samp([20.0, 20.0, 10.0, 30.0], 0.0)
+    ends = test.confidence_interval()
+    assert (found.value, found.low, found.high) == pytest.approx((20.0, ends.low, ends.high))
+    assert difference_test(first, second) == pytest.approx(test.pvalue)
+    pairs = ttest_1samp([20.0, 20.0, 30.0, 10.0, 0.0, 20.0, 30.0, 30.0], 0.0)
+    plain = [HitCounts(each.hits, each.trials) for each in (first, second)]
+    assert difference_test(*plain) == pytest.approx(pairs.pvalue)
+    assert difference_test(*plain) != pytest.approx(test.pvalue, rel=0.1)
+
+
+def test_no_difference_and_too_few_units_have_no_test() -> None:
+    counts = HitCounts.of([(1, 3), (2, 3)], [{"writer": "a"}, {"writer": "a"}])
+    other = HitCounts.of([(2, 3), (2, 3)], [{"writer": "a"}, {"writer": "a"}])
+    assert difference_test(counts, counts) is None
+    assert difference_test(counts, other) is None
+    found = difference_interval(counts, other, rng=generator(0, "x"))
+    assert (found.method, found.has_interval) == ("too few: 1 writer", False)
+    assert share_interval(counts, rng=generator(0, "x")).method == "too few: 1 writer"
+    assert difference_test(HitCounts.of([]), HitCounts.of([])) is None
+
+
+def test_items_without_trials_lose_their_unit_too() -> None:
+    counts = HitCounts.of([(1, 2), (0, 0), (1, 2), (2, 2)], [{"writer": name} for name in "abcc"])
+    assert counts.units.counts == (2,)
+    assert counts.units.codes[0].tolist() == [0, 1, 1]
+
+
+def test_one_trial_or_no_failure_counts_writers() -> None:
+    single = HitCounts.of([(hit, 1) for hit in (1, 1, 0, 0, 1, 0, 1, 1)], WRITERS)
+    expected = unit_share(single.hits > 0, single.units)
+    assert share_interval(single, rng=generator(0, "x")) == expected
+    assert expected.design_effect is not None
+    found = share_interval(HitCounts.of([(10, 10)] * 8, WRITERS), rng=generator(0, "x"))
+    assert (found.value, found.method) == (100.0, "wilson over 4 writers")
+    assert found.low < wilson(8, 8).low

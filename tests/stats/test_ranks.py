@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
-from unmask.stats.ranks import kendall, kendall_taus, rank_agreements, spearman, spearman_rhos
+from unmask.stats.ranks import Rankings, kendall, kendall_taus, rank_agreements, spearman, spearman_rhos
 
 
 @pytest.mark.parametrize("levels", [3, 1000])
@@ -66,7 +66,7 @@ def test_agreements_of_measures_that_share_enough() -> None:
     nan = np.nan
     scores = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0], [nan, nan, 5.0, 6.0]])
     drawn = np.stack([scores, scores[:, ::-1]] * 30)
-    (found,) = rank_agreements(["a", "b", "c"], scores, drawn, unit="pairs")
+    (found,) = rank_agreements(Rankings(["a", "b", "c"], scores, drawn, np.full(4, 60), "60 pairs"))
     assert (found.a, found.b, found.n) == ("a", "b", 4)
     assert found.test.value == pytest.approx(2 / 3)
     assert found.tau.low <= found.tau.value == found.test.value <= found.tau.high
@@ -75,8 +75,27 @@ def test_agreements_of_measures_that_share_enough() -> None:
 def test_three_things_in_common_are_enough_to_agree_on() -> None:
     scores = np.array([[1.0, 2.0, 3.0, np.nan], [10.0, 20.0, 30.0, 5.0], [np.nan, np.nan, 2.0, 1.0]])
     drawn = np.broadcast_to(scores, (4, *scores.shape))
-    (found,) = rank_agreements(["a", "b", "c"], scores, drawn, unit="items")
+    (found,) = rank_agreements(Rankings(["a", "b", "c"], scores, drawn, np.full(4, 9), "9 writers", "writer"))
     assert (found.a, found.b, found.n, found.test.value) == ("a", "b", 3, 1.0)
+    assert (found.tau.low, found.tau.high, found.tau.unit) == (1.0, 1.0, "writer")  # without noise all is decided
+    assert found.tau.method == "decided orders over 9 writers"
+
+
+def test_orders_that_are_open_may_agree_or_not() -> None:
+    """Scores 0, 1 and 10 vary by ±1 on their own: the order of the first two is open, two of three are decided.
+
+    The standard deviation of the difference of two scores is √2 over 3 units, times √(3/2) is √3; Student's quantile
+    of two degrees of freedom is 4.30, the limit 7.45: 9 and 10 are decided, 1 is not. τ is 2/3 ± 1/3.
+    """
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    scores = np.array([[0.0, 1.0, 10.0], [0.0, 1.0, 10.0]])
+    drawn = scores + np.stack([signs, signs], axis=1)
+    (found,) = rank_agreements(Rankings(["a", "b"], scores, drawn, np.array([3, 3, 3]), "3 writers"))
+    assert (found.tau.value, found.tau.low, found.tau.high) == pytest.approx((1.0, 1 / 3, 1.0))
+    (fewer,) = rank_agreements(Rankings(["a", "b"], scores, drawn, np.array([3, 3, 2]), "2 writers"))
+    assert (fewer.tau.low, fewer.tau.high) == pytest.approx((-1.0, 1.0))  # 12.7 × 2 = 25
+    (one,) = rank_agreements(Rankings(["a", "b"], scores, drawn, np.array([3, 3, 1]), "1 writer"))
+    assert (one.tau.value, one.tau.has_interval, one.tau.method) == (1.0, False, "too few: 1 writer")
 
 
 def test_up_to_seven_tied_things_are_permuted_in_all_ways() -> None:

@@ -10,12 +10,12 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset
 from unmask.diagnose import token_accuracy
+from unmask.diagnose.common import unit_groups
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.token_accuracy import AUL, COUNTING_RULES, CPS, PLL, SSS, SSS_TOKENS, CountingRule, PairedCounts
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import select_measures
-from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
-from unmask.stats.pooled import HitCounts, difference_interval, share_interval
+from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
 
 SAME_TOKENS = ((AUL, CPS), (AUL, SSS_TOKENS), (AUL, PLL))
 READ_ALIKE = {"aula": "aul", "aula-normalised": "aul", "cps-exact": "cps", "sss-diagonal": "sss"}
@@ -46,11 +46,16 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Acc
     asked = [probes for plan in plans.values() for sides in plan.values() for probes in sides.values()]
     readings = session.read((probe for probes in asked for probe in probes), f"{data.card.name}: accuracy")
     hits = {rule: token_accuracy.hits_by_pair(rule, plan, readings) for rule, plan in plans.items()}
-    counts = {rule: token_accuracy.count_hits(pairs.values()) for rule, pairs in hits.items()}
+    groups = unit_groups(data, settings)
+    counts = {rule: token_accuracy.count_hits(pairs, groups) for rule, pairs in hits.items()}
     return AccuracyResult(
         counts,
         {rule: share_interval(n, rng=generator(settings.seed, rule.stream)) for rule, n in counts.items()},
-        {(a, b): token_accuracy.paired_counts(hits[a], hits[b]) for a, b in SAME_TOKENS if a in hits and b in hits},
+        {
+            (a, b): token_accuracy.paired_counts(hits[a], hits[b], groups)
+            for a, b in SAME_TOKENS
+            if a in hits and b in hits
+        },
         token_accuracy.count_subtokens(data.items, session.lm),
     )
 
@@ -84,7 +89,8 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
             numbers = {"n": int(trials.sum()), "unscored": len(each.data.items) - trials.size}
             every.append(each.estimate(f"accuracy/{rule.measure}", "accuracy", share, group=group, **numbers))
         for (first, second), both in each.result.versus.items():
-            what, counts = f"accuracy/{first.measure}/{second.measure}", {"n": both.table.n, "p": mcnemar_p(both.table)}
+            what = f"accuracy/{first.measure}/{second.measure}"
+            counts = {"n": both.table.n, "p": difference_test(both.first, both.second)}
             gap = _difference(first, second, both, settings.seed)
             every.append(each.estimate(what, "accuracy-difference", gap, null=0.0, **counts))
     return every
@@ -111,8 +117,9 @@ def _accuracy_table(observations: Observations) -> Table:
         ("model", "data", "measure", "counted", "accuracy", "n", "pairs", "left out", "published"),
         tuple(rows),
         "A prediction is right if the original token is the model's top prediction. n counts tokens, or "
-        "pairs where a whole candidate must be predicted. Intervals are over pairs, as tokens of a pair are "
-        "not independent. The published code counts AUL over all tokens and SSS over changed tokens, the "
+        "pairs where a whole candidate must be predicted. Intervals are over the units of the data (writers, target "
+        "terms, …; else pairs), as neither tokens of a pair nor pairs of a unit are independent. The published code "
+        "counts AUL over all tokens and SSS over changed tokens, the "
         "paper describes SSS by whole candidates: its number is shown beside both.",
     )
 
@@ -123,16 +130,15 @@ def _versus_table(observations: Observations, seed: int) -> Table:
         for (first, second), both in observation.result.versus.items():
             names, tokens = f"{first.measure} − {second.measure}", second.counted.partition(",")[0]
             gap = _difference(first, second, both, seed)
-            counts = (both.table.n, both.table.first, both.table.second, mcnemar_p(both.table))
+            counts = (both.table.n, both.table.first, both.table.second, difference_test(both.first, both.second))
             rows.append((*observation.names, names, tokens, both.first.share, both.second.share, gap, *counts))
     first_columns = ("model", "data", "measures", "tokens", "first", "second", "difference")
     return Table(
         "Two measures on the same tokens",
         (*first_columns, "n", "only first right", "only second right", "p"),
         tuple(rows),
-        "Accuracies in %, their difference in points with an interval over pairs. p by McNemar's test, exact "
-        f"where fewer than {EXACT_BELOW} tokens are right by one measure only; it treats tokens as "
-        "independent, so where it and the interval disagree, trust the interval.",
+        "Accuracies in %, their difference in points with an interval over the units of the data. p: Student's t over "
+        "the same units.",
     )
 
 

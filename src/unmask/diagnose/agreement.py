@@ -11,16 +11,18 @@ from scipy.stats import rankdata
 
 from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
-from unmask.core.types import Floats
+from unmask.core.types import Floats, Ints
+from unmask.diagnose.common import score_table
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.numbers import number
-from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.bootstrap import resampled_items
-from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements
-from unmask.stats.table import ScoreTable, headline_statistic, item_values
+from unmask.stats.ranks import MIN_RANKED, RankAgreement, Rankings, rank_agreements
+from unmask.stats.table import headline_statistic, item_values
+from unmask.stats.units import Units
 
+MEAN = "mean-difference"
 ModelAgreements = dict[str, tuple[RankAgreement, ...]]  # by dataset
 COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 
@@ -39,10 +41,12 @@ class TypeRankings:
 
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Kendall's τ between measures: over models where there are three, and over bias types by model."""
-    models, types = _rankings(tuple(observations), settings.seed)
+    models, types = _rankings(tuple(observations), settings)
     note = (
-        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs are resampled, jointly for "
-        "all measures; it does not generalise to other {others}. p Holm: over the rows with the same {same}."
+        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: from the two measures disagreeing "
+        "on every order that the data leave open to agreeing on all of them; an order is open unless the interval of "
+        "the difference of the two scores, over the units of the data, excludes 0. It does not generalise to other "
+        "{others}. p Holm: over the rows with the same {same}; it takes the scores as exact."
     )
     tables = (
         Table(
@@ -76,7 +80,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Kendall's τ between every two measures: over models, and over the bias types of each model."""
-    models, types = _rankings(tuple(observations), settings.seed)
+    models, types = _rankings(tuple(observations), settings)
     rankings = [("", data, "models", agreements) for data, agreements in models.items()]
     rankings += [(*ranking.observation.names, "bias-types", ranking.agreements) for ranking in types]
     every = []
@@ -89,12 +93,14 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
 
 
 @lru_cache(maxsize=1)  # for the finding and the estimates
-def _rankings(observations: tuple[DiagnosisObservation, ...], seed: int) -> tuple[ModelAgreements, list[TypeRankings]]:
+def _rankings(
+    observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings
+) -> tuple[ModelAgreements, list[TypeRankings]]:
     """Agreement in ranking the models of each dataset, and rankings of bias types."""
     names = dict.fromkeys(observation.names[1] for observation in observations)
     by_data = {data: [each for each in observations if each.names[1] == data] for data in names}
-    models = {data: _model_agreements(group, seed) for data, group in by_data.items()}
-    types = [_type_rankings(observation, seed) for observation in observations]
+    models = {data: _model_agreements(group, settings) for data, group in by_data.items()}
+    types = [_type_rankings(observation, settings) for observation in observations]
     return models, [ranking for ranking in types if ranking is not None]
 
 
@@ -158,44 +164,56 @@ def _notes(models: ModelAgreements, observations: Observations, types: Sequence[
     ranked = {ranking.observation for ranking in types}
     for observation in observations:
         if observation not in ranked:
-            yield f"{observation.where}: fewer than {MIN_RANKED} bias types of two scored pairs: not ranked"
+            few = f"fewer than {MIN_RANKED} bias types with two scored pairs that share no writer, term, …"
+            yield f"{observation.where}: {few}: not ranked"
 
 
-def _model_agreements(observations: Observations, seed: int) -> tuple[RankAgreement, ...]:
+def _model_agreements(observations: Observations, settings: DiagnosisSettings) -> tuple[RankAgreement, ...]:
     """Agreement of measures in ranking models on the same data; models a measure does not support are NaN."""
     names = tuple(dict.fromkeys(name for observation in observations for name in observation.result))
-    pairs = len(observations[0].data.items)
-    values = np.full((len(names), len(observations), pairs), np.nan)
-    for row, name in enumerate(names):
-        for model, observation in enumerate(observations):
-            if name in observation.result:
-                table = _table(observation, name)
-                values[row, model] = item_values(table, headline_statistic(table.measure))
-    resampled = resampled_items(values, rng=generator(seed, "models"))
-    return tuple(rank_agreements(names, _means(values), resampled, unit="pairs"))
+    tables = {
+        (row, model): score_table(observation, name, settings)
+        for row, name in enumerate(names)
+        for model, observation in enumerate(observations)
+        if name in observation.result
+    }
+    values = np.full((len(names), len(observations), len(observations[0].data.items)), np.nan)
+    for place, table in tables.items():
+        values[place] = item_values(table, headline_statistic(table.measure))
+    units = next(iter(tables.values())).units
+    fewest = np.full(len(observations), min(units.counts, default=values.shape[-1]))
+    return tuple(rank_agreements(_rankings_of(names, values, units, fewest, settings.seed, "models")))
 
 
-def _type_rankings(observation: DiagnosisObservation, seed: int) -> TypeRankings | None:
-    """Rankings of categories with at least two scored pairs by every measure; None for fewer than three."""
-    parts: dict[str, dict[str, Floats]] = {}
-    for name in observation.result:
-        statistic = "asld" if find(name).summary == "magnitude" else "mean-difference"
-        for group, part in _table(observation, name).split_by("category"):
-            parts.setdefault(group.partition("=")[2], {})[name] = item_values(part, statistic)
-    stacked = {category: np.stack([*by.values()]) for category, by in parts.items()}
-    kept = {name: values for name, values in stacked.items() if (np.isfinite(values).sum(axis=1) >= 2).all()}
+def _rankings_of(names: Sequence[str], values: Floats, units: Units, counts: Ints, seed: int, what: str) -> Rankings:
+    """Rankings by the means of values (measures × what is ranked × items), the units resampled jointly."""
+    resampled = resampled_items(values, units, rng=generator(seed, what))
+    over = units.label or f"{values.shape[-1]:,} pairs"
+    return Rankings(names, _means(values), resampled, counts, over, units.tag)
+
+
+def _type_rankings(observation: DiagnosisObservation, settings: DiagnosisSettings) -> TypeRankings | None:
+    """Rankings of categories with scored pairs of at least two units by every measure; None for fewer than three."""
+    names = tuple(observation.result)
+    tables = [score_table(observation, name, settings) for name in names]
+    units, categories = tables[0].units, tables[0].labels["category"]
+    columns = np.stack([item_values(each, "asld" if each.measure.summary == "magnitude" else MEAN) for each in tables])
+    own = {str(name): np.where(categories == name, columns, np.nan) for name in np.unique(categories[categories != ""])}
+    counts = {name: min(_scored_units(row, units) for row in values) for name, values in own.items()}
+    kept = [name for name, count in counts.items() if count >= 2]
     if len(kept) < MIN_RANKED:
         return None
-    names = tuple(observation.result)
-    scores = np.stack([_means(values) for values in kept.values()], axis=-1)
-    resampled = np.stack([resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1)
-    agreements = tuple(rank_agreements(names, scores, resampled, unit="pairs of each type"))
-    counts = tuple(values.shape[-1] for values in kept.values())
-    return TypeRankings(observation, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), agreements)
+    values = np.stack([own[name] for name in kept], axis=1)
+    rankings = _rankings_of(names, values, units, np.array([counts[name] for name in kept]), settings.seed, "types")
+    pairs = tuple(int((categories == name).sum()) for name in kept)
+    ranks = rankdata(-rankings.scores, axis=-1, method="min")
+    return TypeRankings(observation, names, tuple(kept), pairs, ranks, tuple(rank_agreements(rankings)))
 
 
-def _table(observation: DiagnosisObservation, name: str) -> ScoreTable:
-    return ScoreTable.of(find(name), observation.result[name], data=observation.data.card.name)
+def _scored_units(values: Floats, units: Units) -> int:
+    """How many units have a value, the fewer of words and templates."""
+    kept = np.isfinite(values)
+    return min((int(np.unique(codes[kept]).size) for codes in units.codes), default=int(kept.sum()))
 
 
 def _means(values: Floats) -> Floats:

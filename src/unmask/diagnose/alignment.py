@@ -11,7 +11,7 @@ from unmask.audit.session import Session
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Encoded, Measure, Row
-from unmask.diagnose.common import results, swap_sides
+from unmask.diagnose.common import results, swap_sides, without_category
 from unmask.diagnose.shuffle import encode_sentences
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Table, charts
@@ -32,15 +32,17 @@ COUNTS = (
     "Not aligned: the model cannot encode one of the sentences."
 )
 PARTS = (
-    "Bias score among the pairs that have the property and without them, Wilson intervals. Change: without "
-    "them minus all, in points, interval after Newcombe. p: among them against the others, Fisher's exact "
-    "test. Measures that cannot score an empty span leave such pairs out; sss counts them as not won, as "
+    "Bias score among the pairs that have the property and without them, Wilson intervals over the units of the data. "
+    "Change: without them minus all, in points, interval after Newcombe. p: among them against the others, Fisher's "
+    "exact test if pairs are independent, else Student's over units. Measures that cannot score an "
+    "empty span leave such pairs out; sss counts them as not won, as "
     "published."
 )
 ORDERS = (
     "Bias score when the stereotyping sentence is passed to the aligner first, as measures do here and in "
     "the code of Kaneko & Bollegala, and when the other one is. Outcomes that differ: pairs won in one order "
-    "only; p by McNemar's exact test, where there are any. Left out: not scored in both orders."
+    "only; p by McNemar's test, exact if pairs are independent, where there are any. Left out: not scored in "
+    "both orders."
 )
 
 
@@ -70,9 +72,13 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
     }
     return AlignmentResult(
         issues=issues,
-        subsets={measure: _subsets(measure, rows, issues, name) for measure, (rows, _) in both.items() if issues},
+        subsets={
+            measure: _subsets(measure, rows, issues, name, settings) for measure, (rows, _) in both.items() if issues
+        },
         other_order={
-            measure: comparisons(find(measure), *rows, data=name, rng_seed=settings.seed)[0]
+            measure: comparisons(
+                *(find(measure), *rows), data=name, rng_seed=settings.seed, independent=settings.independent
+            )[0]
             for measure, rows in both.items()
             if any(given.scores and other.scores for given, other in zip(*rows, strict=True))
         },
@@ -139,13 +145,16 @@ def _measures(session: Session, settings: DiagnosisSettings) -> tuple[Measure, .
 
 def _both_orders(given: Sequence[Row], again: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Every pair's rows in both orders; the same row if the order does not matter."""
-    rows = [replace(row, groups={}) for row in given]
-    back = {row.item: replace(swap_sides(row), data=rows[0].data, groups={}) for row in again}
+    rows = [*map(without_category, given)]
+    back = {row.item: replace(swap_sides(without_category(row)), data=rows[0].data) for row in again}
     return rows, [back.get(row.item, row) for row in rows]
 
 
-def _subsets(measure: str, rows: Sequence[Row], issues: Issues, data: str) -> dict[str, SubsetComparison]:
-    table = ScoreTable.of(find(measure), [row for row in rows if row.item in issues], data=data)
+def _subsets(
+    measure: str, rows: Sequence[Row], issues: Issues, data: str, settings: DiagnosisSettings
+) -> dict[str, SubsetComparison]:
+    own = [row for row in rows if row.item in issues]
+    table = ScoreTable.of(find(measure), own, data=data, independent=settings.independent)
     items = table.items.tolist()
     return {
         kind: compare_subset(table, np.array([kind in issues[item] for item in items], dtype=np.bool_))

@@ -107,7 +107,9 @@ def _responses(observations: tuple[DiagnosisObservation, ...], settings: Diagnos
     for (data, name), doses in by.items():
         if len(doses) >= FEWEST and any(row.scores for rows in doses.values() for row in rows):
             responses += [
-                dose_response(find(name), statistic, doses, data=data, seed=settings.seed)
+                dose_response(
+                    *(find(name), statistic, doses), data=data, seed=settings.seed, independent=settings.independent
+                )
                 for statistic in dosed_statistics(name)
             ]
     return sorted(responses, key=_sort_key)
@@ -132,10 +134,11 @@ def _ranking_table(responses: Sequence[DoseResponse], doses: int) -> Table:
         ("measure", "data", "statistic", "items", "Spearman ρ", "Kendall τ", "p", "step", "told apart"),
         tuple(rows),
         f"{doses} siblings of the built-in model, whose link of gender and occupation is known. ρ and τ: do "
-        "scores rise with the dose (asld: with its size)? Intervals: items, or words of templates, "
-        "resampled jointly for all siblings; p: of τ, exact. Step: the smallest dose difference at which "
+        "scores rise with the dose (asld: with its size)? Intervals: the units of the data (words and "
+        "templates, stereotypes, …; else pairs) resampled jointly for all siblings; p: of τ, exact. Step: the "
+        "smallest dose difference at which "
         "every two siblings differ significantly in the right order (bias scores: McNemar; means: t test; "
-        "appd: t test over words × templates; p < 0.05 by Holm over all pairs of siblings); a dash: at "
+        "all over the same units; p < 0.05 by Holm over all pairs of siblings); a dash: at "
         "none.",
     )
 

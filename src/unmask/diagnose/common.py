@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -13,13 +13,31 @@ from unmask.audit.session import Session
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Outcome, Pair, Row, Side
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.measures import find
 from unmask.measures.stereoset import BLANK
+from unmask.stats.table import ScoreTable
 
 
 def score_rows(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
     """Score rows of every pair under the requested measures, or the default ones."""
     scores = session.scores(data, session.pair_measures(data, settings.measures))
     return {name: [item.row for item in items] for name, items in scores.items()}
+
+
+def score_table(observation: DiagnosisObservation, measure: str, settings: DiagnosisSettings) -> ScoreTable:
+    """The score rows of a measure as a table, over the units of the data unless pairs are taken for independent."""
+    rows, data = observation.result[measure], observation.data.card.name
+    return ScoreTable.of(find(measure), rows, data=data, independent=settings.independent)
+
+
+def unit_groups(data: Dataset, settings: DiagnosisSettings) -> dict[str, Mapping[str, str]]:
+    """By item, the group columns that name its unit of resampling; empty ones if pairs are taken for independent."""
+    return {item.id: {} if settings.independent else item.groups for item in data.items}
+
+
+def without_category(row: Row) -> Row:
+    """The row with the columns that name its unit, but no category: for comparisons of all pairs together."""
+    return replace(row, groups={name: value for name, value in row.groups.items() if name != "category"})
 
 
 def template_reason(data: Dataset) -> str:

@@ -32,8 +32,9 @@ UNKNOWN: Reaction = "cannot tell"
 NOTE = (
     "Original, with control: share of the pairs whose stereotyping sentence is preferred (bias-score), or the mean "
     "difference of the two sentences in the measure's units, over the same originals. Where the preference is to stay, "
-    "bias scores are compared by McNemar's exact test; where it is to go, mean differences by a paired t test, because "
-    "they show reactions of few pairs. Holm's correction over the controls of a model and measure, and separately over "
+    "bias scores are compared by McNemar's test; where it is to go, mean differences by a paired t test, because "
+    "they show reactions of few pairs; both over the stereotypes, writers, … that originals share. Holm's "
+    "correction over the controls of a model and measure, and separately over "
     "its controls by category. As predicted: the preference loses at least half of its size, beyond chance; or, where "
     "it is to stay, its change is smaller than half of it and not beyond chance. Not as predicted: the data exclude "
     "the predicted change, or show another one. Cannot tell: neither, or the originals show no preference that could "
@@ -129,7 +130,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Con
 
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """How every measure reacts to every control, overall and by category."""
-    answers = _answers(tuple(observations), settings.seed)
+    answers = _answers(tuple(observations), settings)
     whole = [each for each in answers if each.comparison.group == "all"]
     parts = [each for each in answers if each.comparison.group != "all"]
     tables = (
@@ -163,7 +164,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
             p=each.comparison.p,
             p_holm=each.comparison.p_holm,
         )
-        for each in _answers(tuple(observations), settings.seed)
+        for each in _answers(tuple(observations), settings)
     ]
 
 
@@ -178,7 +179,7 @@ def details(observations: Observations, settings: DiagnosisSettings) -> dict[str
                 "control": each.control.name,
                 "reaction": each.reaction,
             }
-            for each in _answers(tuple(observations), settings.seed)
+            for each in _answers(tuple(observations), settings)
         ]
     }
 
@@ -218,33 +219,37 @@ def control_versions(data: Dataset) -> tuple[dict[str, list[tuple[Pair, Pair]]],
 
 
 @lru_cache(maxsize=1)  # for the finding, the estimates and the details
-def _answers(observations: tuple[DiagnosisObservation, ...], seed: int) -> list[Answer]:
+def _answers(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> list[Answer]:
     answers = []
     for observation, _, (originals, by_control) in results(observations, "measures"):
         found = [
             answer
             for control, rows in by_control.items()
-            for answer in _of_control(observation, CONTROLS[control], originals, rows, seed)
+            for answer in _of_control(observation, CONTROLS[control], (originals, rows), settings)
         ]
         answers += [*_corrected(found, whole=True), *_corrected(found, whole=False)]
     return answers
 
 
 def _of_control(
-    observation: DiagnosisObservation, control: Control, originals: Sequence[Row], rows: Sequence[Row], seed: int
+    observation: DiagnosisObservation,
+    control: Control,
+    both: tuple[Sequence[Row], Sequence[Row]],
+    settings: DiagnosisSettings,
 ) -> list[Answer]:
     """The answer over all originals that have this control, and by category; not yet corrected."""
+    (originals, rows), seed, independent = both, settings.seed, settings.independent
     asked = {row.item for row in rows}
     same = [row for row in originals if row.item in asked]
     measure, data = find(same[0].measure), same[0].data
     known = {
         each.group: each
-        for each in score_estimates(measure, same, data=data, rng_seed=seed)
+        for each in score_estimates(measure, same, data=data, rng_seed=seed, independent=independent)
         if each.statistic == control.statistic
     }
     return [
         Answer(observation, control, known[each.group], each)
-        for each in comparisons(measure, same, rows, data=data, rng_seed=seed)
+        for each in comparisons(measure, same, rows, data=data, rng_seed=seed, independent=independent)
         if each.statistic == control.statistic and each.n and each.group in known
     ]
 

@@ -27,7 +27,9 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Dir
     by_measure: DirectionScores = {}
     for name, items in session.scores(data, measures).items():
         rows = [item.row for item in items]
-        measured = score_estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)
+        measured = score_estimates(
+            *(find(name), rows), data=data.card.name, rng_seed=settings.seed, independent=settings.independent
+        )
         scores = {estimate.group: estimate for estimate in measured if estimate.statistic == "bias-score"}
         gaps = {estimate.statistic: estimate for estimate in measured if estimate.group == "all"}
         if GAP in gaps:
@@ -48,7 +50,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
         tuple(rows),
         "Advantaged: the stereotype is of the advantaged group (CrowS-Pairs' antistereo). A measure that "
         "is unaffected by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by "
-        "Newcombe, p by Fisher's exact test.",
+        "Newcombe, p by Fisher's exact test if pairs are independent, else Student's over the units of the data.",
     )
     alt = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
     points = [

@@ -66,7 +66,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
         corpus=corpus.source,
         language=language,
         groups=_groups(data, corpus, language),
-        regressions=regressions.measure_regressions(rows, by, data=data.card.name, seed=settings.seed),
+        regressions=regressions.measure_regressions(rows, by, settings, data=data.card.name),
         pairs=len(data.items),
         one_sided=len(data.items) - len(by),
         unknown=sum(not corpus.knows(word) for word in words),

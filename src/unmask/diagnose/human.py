@@ -14,7 +14,7 @@ from unmask.audit.session import Session
 from unmask.core.errors import DataError, quote
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Floats, Pair
-from unmask.diagnose.common import results
+from unmask.diagnose.common import results, unit_groups
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
@@ -57,7 +57,8 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
             f"votes is {settings.votes}; expected 1 to {MAX_VOTES}: of six people, the writer always votes biased"
         )
     votes = {item.id: count for item in data.items if (count := _votes(item.groups, item.id)) is not None}
-    groups = [item.groups for item in data.items if item.id in votes]
+    shared = unit_groups(data, settings)
+    groups = [shared[item] for item in votes]
     scores: dict[str, Floats] = {}
     for name, items in session.scores(data, session.pair_measures(data, settings.measures)).items():
         scores[name] = np.array([item.row.difference for item in items if item.row.item in votes])

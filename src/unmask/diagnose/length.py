@@ -11,9 +11,10 @@ from unmask.audit.session import Session
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Dataset, Row
 from unmask.diagnose import regressions
-from unmask.diagnose.common import results
+from unmask.diagnose.common import results, unit_groups, without_category
 from unmask.diagnose.shuffle import encode_sentences
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.token_accuracy import Groups
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.findings.numbers import number, signed_number
 from unmask.measures import find
@@ -76,7 +77,7 @@ class LengthResult:
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
     """Count tokens, score every pair, and relate scores to lengths; with AULA, also its other variant."""
-    name, seed = data.card.name, settings.seed
+    name = data.card.name
     lengths = sentence_lengths(data, session.lm)
     measures = list(session.pair_measures(data, settings.measures))
     names = [measure.name for measure in measures]
@@ -88,10 +89,12 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
     shares = {measure: rows[measure] for measure in rows if by and find(measure).summary == "share"}
     return LengthResult(
         lengths=lengths,
-        regressions=regressions.measure_regressions(rows, by, data=name, seed=seed),
-        classes={measure: _length_classes(measure, own, by, name) for measure, own in shares.items()},
-        correlations={measure: _correlation(own, lengths) for measure, own in shares.items()},
-        aula=_aula(rows, by, name, seed) if {TWICE, ONCE} <= rows.keys() else {},
+        regressions=regressions.measure_regressions(rows, by, settings, data=name),
+        classes={measure: _length_classes(measure, own, by, name, settings) for measure, own in shares.items()},
+        correlations={
+            measure: _correlation(own, lengths, unit_groups(data, settings)) for measure, own in shares.items()
+        },
+        aula=_aula(rows, by, name, settings) if {TWICE, ONCE} <= rows.keys() else {},
     )
 
 
@@ -138,8 +141,11 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     return every
 
 
-def _length_classes(measure: str, rows: Sequence[Row], by: Mapping[str, float], data: str) -> LengthClasses:
-    table = ScoreTable.of(find(measure), [row for row in rows if row.item in by], data=data)
+def _length_classes(
+    measure: str, rows: Sequence[Row], by: Mapping[str, float], data: str, settings: DiagnosisSettings
+) -> LengthClasses:
+    own = [row for row in rows if row.item in by]
+    table = ScoreTable.of(find(measure), own, data=data, independent=settings.independent)
     signs = np.sign([by[item] for item in table.items.tolist()])
     classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
     return LengthClasses(
@@ -149,29 +155,33 @@ def _length_classes(measure: str, rows: Sequence[Row], by: Mapping[str, float], 
     )
 
 
-def _correlation(rows: Sequence[Row], lengths: Lengths) -> tuple[int, Value]:
+def _correlation(rows: Sequence[Row], lengths: Lengths, groups: Groups) -> tuple[int, Value]:
     """Spearman's correlation over both sentences of every scored pair."""
     kept = [row for row in rows if row.scores and row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
     more = np.array([row.scores["more"] for row in kept], dtype=np.float64)
     less = np.array([row.scores["less"] for row in kept], dtype=np.float64)
     return 2 * len(kept), correlation(
-        tokens, [more, less], ranks=True, units=units_of_items([row.groups for row in kept])
+        tokens, [more, less], ranks=True, units=units_of_items([groups[row.item] for row in kept])
     )
 
 
-def _aula(rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, seed: int) -> dict[str, Comparison]:
+def _aula(
+    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, settings: DiagnosisSettings
+) -> dict[str, Comparison]:
     """AULA as published against the variant whose weights sum to one, pair by pair."""
     parts = {"all": set(by), "equal length": {item for item in by if not by[item]}}
     parts["unequal length"] = parts["all"] - parts["equal length"]
     compared = {}
     for name, items in parts.items():
         twice, once = (
-            [replace(row, measure=TWICE, groups={}) for row in rows[measure] if row.item in items]
+            [replace(without_category(row), measure=TWICE) for row in rows[measure] if row.item in items]
             for measure in (TWICE, ONCE)
         )
         if any(row.scores for row in twice):
-            compared[name] = comparisons(find(TWICE), twice, once, data=data, rng_seed=seed)[0]
+            compared[name] = comparisons(
+                *(find(TWICE), twice, once), data=data, rng_seed=settings.seed, independent=settings.independent
+            )[0]
     return compared
 
 

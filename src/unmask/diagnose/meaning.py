@@ -10,12 +10,11 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset
 from unmask.diagnose import shuffle
-from unmask.diagnose.common import results
+from unmask.diagnose.common import results, unit_groups
 from unmask.diagnose.shuffle import CANDIDATE, CONTENT, COUNTED, PerturbedAccuracy
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.token_accuracy import format_value
 from unmask.findings import Cell, Finding, Table, charts
-from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
 from unmask.stats.pooled import share_interval
 
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
@@ -30,27 +29,27 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mea
     sentences = shuffle.encode_sentences(data.items, lambda item: [item.more, item.less], lm)
     guesses = shuffle.first_guesses(session, sentences, f"{name}: {WRITTEN}")
     original = shuffle.pair_hits(sentences, guesses)
-    by_token, tables, by_word = [], [], []
+    by_token, by_word = [], []
     for draw in range(settings.draws):
         order = shuffle.random_orders(sentences, seed, draw)
         shuffled = shuffle.reorder(sentences, order)
         moved_guesses = shuffle.first_guesses(session, shuffled, f"{name}: {TOKENS}")
         by_token.append(shuffle.pair_hits(shuffled, moved_guesses))
-        tables.append(shuffle.cross_tabulations(sentences, order, guesses, moved_guesses))
     for draw in range(min(settings.draws, WORD_DRAWS)):
         shuffled = shuffle.encode_sentences(data.items, partial(shuffle.shuffled_words, seed=seed, draw=draw), lm)
         by_word.append(shuffle.pair_hits(shuffled, shuffle.first_guesses(session, shuffled, f"{name}: {WORDS}")))
+    groups = unit_groups(data, settings)
     seen = {
-        TOKENS: shuffle.perturbed_accuracies(original, by_token, tables, how=TOKENS, seed=seed),
-        WORDS: shuffle.perturbed_accuracies(original, by_word, how=WORDS, seed=seed),
+        TOKENS: shuffle.perturbed_accuracies(original, by_token, groups, how=TOKENS, seed=seed),
+        WORDS: shuffle.perturbed_accuracies(original, by_word, groups, how=WORDS, seed=seed),
     }
     unrelated = shuffle.encode_sentences(data.items, lambda item: [item.unrelated] if item.unrelated else [], lm)
     if unrelated:
         unrelated_guesses = shuffle.first_guesses(session, unrelated, f"{name}: {UNRELATED}")
         hits = shuffle.pair_hits(unrelated, unrelated_guesses)
-        seen[UNRELATED] = shuffle.perturbed_accuracies(original, [hits], how=UNRELATED, seed=seed)
+        seen[UNRELATED] = shuffle.perturbed_accuracies(original, [hits], groups, how=UNRELATED, seed=seed)
         before, after = shuffle.candidate_hits(data.items, lm, guesses, unrelated_guesses)
-        own = shuffle.perturbed_accuracies(before, [after], how=UNRELATED, seed=seed, counts=[CANDIDATE])
+        own = shuffle.perturbed_accuracies(before, [after], groups, how=UNRELATED, seed=seed, counts=[CANDIDATE])
         seen[UNRELATED] |= own
     return seen
 
@@ -65,17 +64,14 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
         "special ones, as the published code counts. Candidate's tokens: of the word in which the sentences differ "
         'alone; the paper reports the accuracy "of the bias-unrelated candidate" without saying over which tokens, so '
         "its number stands beside all readings. The paper shuffles tokens; shuffled words are re-tokenised. Shuffled "
-        "accuracy is the mean of the draws. Intervals are over pairs.",
+        "accuracy is the mean of the draws. Intervals are over the units of the data (writers, target terms, …; else "
+        "pairs).",
     )
     fall = Table(
         "Drop against the sentences as written, points",
         ("model", "data", "sentences", "counted", "drop", "pairs", "p", "published drop"),
         tuple(row for each in observations for row in _drops(each)),
-        "Interval over the same pairs. p: McNemar's test of each token at its old position against the same "
-        f"token at its new one, the largest p of all draws, exact where fewer than {EXACT_BELOW} differ; it "
-        "treats tokens as independent, so where it and the interval disagree, trust the interval. No p where "
-        "tokens do not correspond one to one: shuffled words may be tokenised differently, and the unrelated "
-        "word may have another number of sub-tokens.",
+        "Interval of all draws together over the units of the same pairs. p: Student's t over the same units.",
     )
     shares: list[tuple[str, Value, str]] = []
     for each in observations:
@@ -96,7 +92,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
         measure = f"meaning/{how.replace(' ', '-')}"
         for counted, after in by_count.items():
             group, n = "all" if counted == CONTENT else f"counted={counted}", after.original.trials.size
-            every.append(each.estimate(measure, "drop", after.drop, group=group, n=n, p=_largest_p(after)))
+            every.append(each.estimate(measure, "drop", after.drop, group=group, n=n, p=after.p))
             every.append(each.estimate(measure, "accuracy", after.accuracy, group=group, n=n))
     return every
 
@@ -125,12 +121,7 @@ def _drops(observation: DiagnosisObservation) -> Iterator[tuple[Cell, ...]]:
                 continue
             after: PerturbedAccuracy = by_count[counted]
             paper = None if counted == CANDIDATE else _paper(observation, "drop", how)  # against all tokens as written
-            yield model, data, how, counted, after.drop, after.original.trials.size, _largest_p(after), paper
-
-
-def _largest_p(accuracy: PerturbedAccuracy) -> float | None:
-    """The largest p-value of all draws; None without a test or without disagreements."""
-    return max((p for table in accuracy.tables if (p := mcnemar_p(table)) is not None), default=None)
+            yield model, data, how, counted, after.drop, after.original.trials.size, after.p, paper
 
 
 def _paper(observation: DiagnosisObservation, statistic: str, how: str) -> float | None:

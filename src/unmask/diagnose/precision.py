@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import get_type_hints
 
@@ -23,7 +23,7 @@ from unmask.stats import Comparison, apply_holm, comparisons
 from unmask.stats.shares import unit_share
 from unmask.stats.table import Flags, Index
 from unmask.stats.tail import LEAST, ErrorTail
-from unmask.stats.units import units_of_items
+from unmask.stats.units import INDEPENDENT, units_of_items
 
 FP32 = "fp32"
 PARTS = ("smallest", "second", "third", "largest")  # quarters of the pairs by their margin
@@ -67,6 +67,7 @@ class Rounding:
     exact: Sequence[Row]
     rounded: Sequence[Row]
     changes: tuple[Comparison, ...]  # of the headline: all pairs, then by category
+    independent: bool = False  # take pairs for independent, whatever they share
 
     @property
     def where(self) -> tuple[str, str, str, str]:
@@ -118,7 +119,8 @@ class Rounding:
     def share(self, flags: Flags, kept: Index | None = None) -> Value:
         """The share of pairs, of those kept, in percent, with its interval over the units that they share."""
         rows = np.arange(flags.size) if kept is None else np.arange(flags.size)[kept]
-        return unit_share(flags[rows], units_of_items([self.exact[i].groups for i in rows]))
+        units = INDEPENDENT if self.independent else units_of_items([self.exact[i].groups for i in rows])
+        return unit_share(flags[rows], units)
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> PrecisionRows:
@@ -148,7 +150,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Pre
 
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Flips and changes of the score by precision, flips by margin, and flips by category."""
-    every = _roundings(tuple(observations), settings.seed)
+    every = _roundings(tuple(observations), settings)
     tables = (
         Table(
             "Items and scores by precision",
@@ -196,7 +198,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Flips and the change of the score, for each measure and precision."""
     every = []
-    for each in _roundings(tuple(observations), settings.seed):
+    for each in _roundings(tuple(observations), settings):
         what = {"n": len(each.exact), "null": 0.0}
         for name, value in (
             ("flips", each.share(each.is_flipped)),
@@ -208,23 +210,23 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
 
 
 @lru_cache(maxsize=1)  # for the finding and the estimates
-def _roundings(observations: tuple[DiagnosisObservation, ...], seed: int) -> list[Rounding]:
+def _roundings(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> list[Rounding]:
     every = []
     for observation in observations:
         own = [
             rounding
             for _, name, by_dtype in results([observation], "measures")
-            for rounding in _of_measure(observation, name, by_dtype, seed)
+            for rounding in _of_measure(observation, name, by_dtype, settings)
         ]
         adjusted = apply_holm([each.changes[0] for each in own])
         for each, first in zip(own, adjusted, strict=True):
             changes = (first, *each.changes[1:])
-            every.append(Rounding(each.observation, each.measure, each.precision, each.exact, each.rounded, changes))
+            every.append(replace(each, changes=changes))
     return every
 
 
 def _of_measure(
-    observation: DiagnosisObservation, name: str, by_dtype: Mapping[str, list[Row]], seed: int
+    observation: DiagnosisObservation, name: str, by_dtype: Mapping[str, list[Row]], settings: DiagnosisSettings
 ) -> Iterator[Rounding]:
     measure = find(name)
     for dtype, rows in by_dtype.items():
@@ -234,9 +236,14 @@ def _of_measure(
         if not pairs:
             continue
         exact, rounded = (list(side) for side in zip(*pairs, strict=True))
-        found = comparisons(measure, exact, rounded, data=observation.names[1], rng_seed=seed)
+        found = comparisons(
+            *(measure, exact, rounded),
+            data=observation.names[1],
+            rng_seed=settings.seed,
+            independent=settings.independent,
+        )
         headline = tuple(each for each in found if each.statistic == found[0].statistic)
-        yield Rounding(observation, measure, dtype, exact, rounded, headline)
+        yield Rounding(observation, measure, dtype, exact, rounded, headline, settings.independent)
 
 
 def _item_row(each: Rounding) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Row
 from unmask.diagnose.common import results
-from unmask.diagnose.spec import Observations
+from unmask.diagnose.spec import DiagnosisSettings, Observations
 from unmask.findings import Cell, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats.regression import PropertyRegression, regress_on_property
@@ -29,10 +29,15 @@ UNITS = (
 
 
 def measure_regressions(
-    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], *, data: str, seed: int
+    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], settings: DiagnosisSettings, *, data: str
 ) -> dict[str, PropertyRegression]:
     """Regress every measure on a property of pairs, given by item; empty if no pair has it."""
-    return {name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by}
+    seed, independent = settings.seed, settings.independent
+    return {
+        name: regress_on_property(find(name), own, by, data=data, seed=seed, independent=independent)
+        for name, own in rows.items()
+        if by
+    }
 
 
 def tables(observations: Observations, *, what: str, step: str) -> tuple[Table, ...]:

@@ -13,11 +13,11 @@ from unmask.core.errors import Unscorable
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Ints, Pair
-from unmask.diagnose.token_accuracy import every_token_probe
+from unmask.diagnose.token_accuracy import Groups, every_token_probe
 from unmask.measures.spans import align
 from unmask.models import Lm
-from unmask.stats.mcnemar import Bools, ContingencyTable, cross_tabulate
-from unmask.stats.pooled import HitCounts, difference_interval, share_interval
+from unmask.stats.mcnemar import Bools
+from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
 
 CONTENT, ALL = "content tokens", "all tokens"  # all: including special ones, as in the published code
 COUNTED = (CONTENT, ALL)
@@ -36,7 +36,7 @@ class PerturbedAccuracy:
     draws: tuple[HitCounts, ...]
     accuracy: Value  # of all draws together
     drop: Value  # of the accuracy, in points
-    tables: tuple[ContingencyTable, ...] = ()  # one per draw; empty if tokens do not correspond one to one
+    p: float | None  # of no drop
 
     @property
     def draw_sd(self) -> float | None:
@@ -132,43 +132,26 @@ def candidate_hits(items: Iterable[Pair], lm: Lm, written: Guesses, unrelated: G
     return before, after
 
 
-def cross_tabulations(
-    sentences_by_pair: EncodedSentences, order: Orders, before: Guesses, after: Guesses
-) -> dict[str, ContingencyTable]:
-    """Each token at its old position against the same token at its new one."""
-    tables = {}
-    for counted in COUNTED:
-        old, new = [np.zeros(0, dtype=np.bool_)], [np.zeros(0, dtype=np.bool_)]
-        for item, sentences in sentences_by_pair.items():
-            parts = zip(sentences, order[item], before[item], after[item], strict=True)
-            for sentence, positions, before_hits, after_hits in parts:
-                chosen = _positions(sentence, counted)
-                old.append(before_hits[positions[chosen]])
-                new.append(after_hits[chosen])
-        tables[counted] = cross_tabulate(np.concatenate(old), np.concatenate(new))
-    return tables
-
-
 def perturbed_accuracies(
     original: PairHits,
     draws: Sequence[PairHits],
-    tables: Sequence[dict[str, ContingencyTable]] = (),
+    groups: Groups,
     *,
     how: str,
     seed: int,
     counts: Sequence[str] = COUNTED,
 ) -> dict[str, PerturbedAccuracy]:
-    """Accuracy before and after, on the pairs present in all draws, by the tokens counted."""
+    """Accuracy before and after, on the pairs present in all draws, by the tokens counted; `groups` by pair."""
     kept = [item for item in original if all(item in draw for draw in draws)]
-    by_count = {}
+    own, by_count = [groups[item] for item in kept], {}
     for counted in counts:
-        before = HitCounts.of(original[item][counted] for item in kept)
-        after = tuple(HitCounts.of(draw[item][counted] for item in kept) for draw in draws)
-        pooled = HitCounts(*(np.sum([getattr(n, part) for n in after], axis=0) for part in ("hits", "trials")))
+        before = HitCounts.of((original[item][counted] for item in kept), own)
+        after = tuple(HitCounts.of((draw[item][counted] for item in kept), own) for draw in draws)
+        hits, trials = (np.sum([getattr(n, part) for n in after], axis=0) for part in ("hits", "trials"))
+        pooled = HitCounts(hits, trials, after[0].units if after else before.units)
         accuracy = share_interval(pooled, rng=generator(seed, f"{how}/{counted}"))
         drop = difference_interval(before, pooled, rng=generator(seed, f"{how}/{counted}"))
-        own = tuple(table[counted] for table in tables)
-        by_count[counted] = PerturbedAccuracy(before, after, accuracy, drop, own)
+        by_count[counted] = PerturbedAccuracy(before, after, accuracy, drop, difference_test(before, pooled))
     return by_count
 
 

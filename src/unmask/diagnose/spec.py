@@ -44,6 +44,7 @@ class DiagnosisSettings:
         None, "Table of models and their doses (model, and a column for each bias type).", shown="the built-in siblings"
     )
     dtypes: tuple[str, ...] = option((), "With `precision`: those to compare with fp32.", shown="all of --dtype")
+    independent: bool = option(False, "Take pairs for independent, whatever writer, term, … they share.")
     items: int = option(80, "Most items of a bias type on which models with known doses are scored.", least=2)
 
     def __post_init__(self) -> None:

@@ -12,14 +12,14 @@ from unmask.audit.session import Session
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate
 from unmask.core.types import Dataset, Floats, Row
-from unmask.diagnose.common import results, score_rows
+from unmask.diagnose.common import results, score_rows, score_table
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import comparisons
 from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
 from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
-from unmask.stats.table import ScoreTable
+from unmask.stats.units import WORD, plural
 
 FEWEST = 5  # fewest draws of each size, as in the thesis
 SHARE = "bias-score"
@@ -64,8 +64,8 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     """The standard deviation of the difference of halves, and how alike they rank the categories."""
     every = []
     for observation, scores in _samples(tuple(observations), settings):
-        spread = Value(_deviation(scores.halves) or NAN, method="none: describes the splits")
-        numbers = {"sd-of-halves": spread, "rank-correlation-of-halves": _middle(scores.rankings)}
+        spread = Value(_deviation(scores.halves) or NAN, method="none: describes the splits", unit=scores.units.tag)
+        numbers = {"sd-of-halves": spread, "rank-correlation-of-halves": _middle(scores)}
         every += [
             observation.estimate(f"stability/{scores.measure}", statistic, value, n=scores.n)
             for statistic, value in numbers.items()
@@ -78,8 +78,8 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
 def _samples(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> Samples:
     """Sample scores of every measure that scored anything."""
     samples = []
-    for observation, name, rows in results(observations):
-        table = ScoreTable.of(find(name), rows, data=observation.data.card.name)
+    for observation, name, _ in results(observations):
+        table = score_table(observation, name, settings)
         scores = sample_scores(table, max(settings.draws, FEWEST), seed=settings.seed)
         samples += [(observation, scores)] if scores is not None else []
     return samples
@@ -88,17 +88,18 @@ def _samples(observations: tuple[DiagnosisObservation, ...], settings: Diagnosis
 def _halves(samples: Samples) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for observation, scores in samples:
-        where = (*observation.names, scores.measure, scores.statistic, scores.n)
+        where = (*observation.names, scores.measure, scores.statistic, scores.n, _sampled(scores))
         ranking = spearman_brown(float(scores.rankings.mean())) if scores.rankings.size else None
-        rows.append((*where, scores.interval, _deviation(scores.halves), _middle(scores.rankings), ranking))
+        rows.append((*where, scores.interval, _deviation(scores.halves), _middle(scores), ranking))
     return Table(
         "Two halves of the pairs",
-        ("model", "data", "measure", "statistic", "pairs", "score", "SD of halves", "ρ of rankings", "all"),
+        ("model", "data", "measure", "statistic", "pairs", "halved", "score", "SD of halves", "ρ of rankings", "all"),
         tuple(rows),
-        f"SD of halves: standard deviation, over {HALVES:,} random splits, of one half's score minus the "
-        "other's; it describes the splits and has no interval. ρ of rankings: do both halves rank the "
+        f"SD of halves: standard deviation, over {HALVES:,} random splits of what is halved, of one half's score minus "
+        "the other's; it describes the splits and has no interval. Halved are the units of the data (writers, target "
+        "terms, …), each with all its pairs. ρ of rankings: do both halves rank the "
         "categories alike (Spearman)? Mean and middle 95% of the splits; `all` extrapolates the mean to "
-        "all pairs by the Spearman–Brown formula. A dash: fewer than three categories of two pairs.",
+        "all pairs by the Spearman–Brown formula. A dash: fewer than three categories of two units.",
     )
 
 
@@ -107,25 +108,44 @@ def _power_table(samples: Samples, settings: DiagnosisSettings) -> Table:
     rows = [
         (
             *(*observation.names, scores.measure, scores.n, scores.decided),
-            required_pairs(settings.effect, decided=scores.decided / scores.n, design_effect=_worth(scores)),
-            detectable_effect(scores.decided / _worth(scores)),
+            *(_power(scores, settings) if _worth(scores) is not None else (None, None)),
+            _worth(scores),
         )
         for observation, scores in samples
         if scores.statistic == SHARE
     ]
     return Table(
         f"Pairs needed to see {settings.effect:g} points",
-        ("model", "data", "measure", "pairs", "decided", "pairs needed", "least effect seen"),
+        ("model", "data", "measure", "pairs", "decided", "pairs needed", "least effect seen", "design effect"),
         tuple(rows),
         f"Needed: to detect a bias score {settings.effect:g} points off 50 by a two-sided test at the 5% "
         "level with 80% power, given the same share of decided pairs and design effect. Least effect: what the "
-        "decided pairs here can detect, in points, with the same power. ASLD has no null value and is left out.",
+        "decided pairs here can detect, in points, with the same power. Design effect: how many pairs of these are "
+        "worth one independent pair, at least 1. A dash: too few units to know it. ASLD has no null value and is left "
+        "out.",
     )
 
 
-def _worth(scores: SampleScores) -> float:
-    """The design effect: how many pairs of these are worth one independent pair, at least one."""
-    return max(1.0, scores.interval.design_effect or 1.0)
+def _power(scores: SampleScores, settings: DiagnosisSettings) -> tuple[int | None, float]:
+    """Pairs needed to see the effect, and the least effect that these pairs see, given their design effect."""
+    worth = _worth(scores) or NAN
+    needed = required_pairs(settings.effect, decided=scores.decided / scores.n, design_effect=worth)
+    return needed, detectable_effect(scores.decided / worth)
+
+
+def _worth(scores: SampleScores) -> float | None:
+    """The design effect, at least one: the pairs of a unit if all are won or lost; None with too few units."""
+    if not scores.interval.has_interval:
+        return None
+    unknown = scores.n / min(scores.units.counts, default=scores.n)
+    return max(1.0, scores.interval.design_effect or unknown)
+
+
+def _sampled(scores: SampleScores, count: int | None = None) -> str:
+    """What samples and halves are drawn from: `77 writers`."""
+    count = scores.n_units if count is None else count
+    name = WORD if len(scores.units.codes) == 2 else scores.units.name
+    return f"{count:,} {plural('pair' if scores.units.independent else name, count)}"
 
 
 def _comparison_power_table(observations: Observations, settings: DiagnosisSettings) -> Table:
@@ -136,19 +156,23 @@ def _comparison_power_table(observations: Observations, settings: DiagnosisSetti
         shared = [name for name in a.result if name in b.result and find(name).summary == "share"]
         for name in shared if data == other_data else ():
             both = a.result[name], b.result[name]
-            first = comparisons(find(name), *both, data=data, rng_seed=settings.seed)[0]
+            first = comparisons(
+                *(find(name), *both), data=data, rng_seed=settings.seed, independent=settings.independent
+            )[0]
             disagree = first.flips / first.n if first.n else NAN
             worth = max(1.0, first.design_effect or 1.0)
-            needed = required_pairs_between(settings.effect, disagree, design_effect=worth)
+            known = first.difference.has_interval
+            needed = required_pairs_between(settings.effect, disagree, design_effect=worth) if known else None
             numbers = (first.difference, first.n, 100 * disagree, first.p, needed)
             rows.append((data, name, model, other, *numbers))
     return Table(
         "Pairs needed to tell two models apart",
         ("data", "measure", "model", "other", "change", "pairs", "disagree, %", "p", "pairs needed"),
         tuple(rows),
-        "Change: the other's bias score minus the model's; p by McNemar's test. Needed: to detect "
-        f"{settings.effect:g} points between them by that test with 80% power, if they disagree on the same "
-        "share of pairs. A dash: they disagree on too few pairs for such a difference.",
+        "Change: the other's bias score minus the model's; p by McNemar's test, over the units of the data. Needed: to "
+        f"detect {settings.effect:g} points between them by that test with 80% power, if they disagree on the same "
+        "share of pairs, with the same design effect. A dash: they disagree on too few pairs for such a difference, "
+        "or there are too few units.",
     )
 
 
@@ -158,24 +182,31 @@ def _size_table(samples: Samples, settings: DiagnosisSettings) -> Table:
     for observation, scores in samples:
         where = (*observation.names, scores.measure, scores.statistic)
         for size, x in scores.by_size.items():
-            if size < scores.n:
+            if size < scores.n_units:
                 ends = Value(float(x.mean()), float(x.min()), float(x.max()), "range")
-                rows.append((*where, size, ends, _deviation(x)))
-        rows.append((*where, scores.n, scores.score, None))
+                rows.append((*where, _sampled(scores, size), _pairs(scores, size), ends, _deviation(x)))
+        rows.append((*where, _sampled(scores), scores.n, scores.score, None))
     return Table(
         "Score against the number of pairs",
-        ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
+        ("model", "data", "measure", "statistic", "sampled", "pairs", "mean (least to most)", "SD"),
         tuple(rows),
         f"{max(settings.draws, FEWEST)} samples of each size, drawn without replacement: near the full "
-        "number they overlap and must agree. SD: standard deviation of their scores.",
+        "number they overlap and must agree. Units are drawn with all their pairs; pairs: how many that is on average. "
+        "SD: standard deviation of the scores.",
     )
 
 
-def _middle(values: Floats) -> Value | None:
+def _pairs(scores: SampleScores, size: int) -> int:
+    """How many pairs so many units have on average."""
+    return round(size * scores.n / scores.n_units)
+
+
+def _middle(scores: SampleScores) -> Value | None:
+    values = scores.rankings
     if not values.size:
         return None
     low, high = np.quantile(values, [0.025, 0.975]).tolist()
-    return Value(float(values.mean()), low, high, "middle 95% of splits")
+    return Value(float(values.mean()), low, high, "middle 95% of splits", unit=scores.units.tag)
 
 
 def _deviation(values: Floats) -> float | None:
@@ -186,17 +217,24 @@ def _answers(
     observation: DiagnosisObservation, measures: Sequence[SampleScores], settings: DiagnosisSettings
 ) -> list[str]:
     where = observation.where
-    shares = [measure for measure in measures if measure.statistic == SHARE and measure.n > 1]
+    shares = [measure for measure in measures if measure.statistic == SHARE and measure.halves.size]
     if not shares:
         return []
-    spread = {sample.measure: _deviation(sample.halves) or 0.0 for sample in shares}
+    spread = {sample.measure: float(sample.halves.std(ddof=1)) for sample in shares}
     least, most = min(spread, key=spread.__getitem__), max(spread, key=spread.__getitem__)
     decided = max(sample.decided for sample in shares)
-    worth = max(map(_worth, shares))
+    known = [worth for worth in map(_worth, shares) if worth is not None]
+    of = "" if shares[0].units.independent else f" of {_sampled(shares[0])}"
+    lines = [
+        f"{where}: bias scores of two random halves of {shares[0].n:,} pairs{of} differ by {spread[least]:.1f} "
+        f"({least}) to {spread[most]:.1f} points ({most}), one standard deviation"
+    ]
+    if not known:
+        return lines
+    worth = max(known)
     seen, needed = detectable_effect(decided / worth), required_pairs(settings.effect, design_effect=worth)
     return [
-        f"{where}: bias scores of two random halves of {shares[0].n:,} pairs differ by {spread[least]:.1f} "
-        f"({least}) to {spread[most]:.1f} points ({most}), one standard deviation",
+        *lines,
         f"{where}: {decided:,} decided pairs detect a bias score {seen:.1f} points off 50 at 80% power; to detect "
         f"{settings.effect:g} points takes {needed:,}",
     ]
@@ -207,7 +245,7 @@ def _plots(each: DiagnosisObservation, measures: Sequence[SampleScores], number:
     plots = []
     for statistic, axis in AXES.items():
         rows = [
-            {"panel": measure.measure, "x": size}
+            {"panel": measure.measure, "x": _pairs(measure, size)}
             | {"y": float(x.mean()), "low": float(x.min()), "high": float(x.max())}
             for measure in measures
             if measure.statistic == statistic

@@ -18,6 +18,7 @@ from unmask.models.batches import Readings
 from unmask.stats.mcnemar import ContingencyTable, cross_tabulate
 from unmask.stats.pooled import HitCounts
 
+Groups = Mapping[str, Mapping[str, str]]  # by pair: the group columns that name its unit of resampling
 Hits = dict[tuple[str, int], bool]  # of one pair, by side and position
 
 
@@ -93,23 +94,24 @@ def hits_by_pair(rule: CountingRule, plan: Mapping[str, Probes], readings: Readi
     return by_pair
 
 
-def count_hits(pairs: Iterable[Hits]) -> HitCounts:
-    """Hits and trials of each pair."""
-    return HitCounts.of((sum(hits.values()), len(hits)) for hits in pairs)
+def count_hits(pairs: Mapping[str, Hits], groups: Groups) -> HitCounts:
+    """Hits and trials of each pair, and the units of the pairs by their group columns."""
+    counts = ((sum(hits.values()), len(hits)) for hits in pairs.values())
+    return HitCounts.of(counts, [groups[item] for item in pairs])
 
 
-def paired_counts(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> PairedCounts:
+def paired_counts(first: Mapping[str, Hits], second: Mapping[str, Hits], groups: Groups) -> PairedCounts:
     """Compare two rules on the tokens both read."""
     both = {item: [key for key in hits if key in second.get(item, {})] for item, hits in first.items()}
     first_hits, second_hits = (
-        [{key: hits_of[item][key] for key in keys} for item, keys in both.items() if keys]
+        {item: {key: hits_of[item][key] for key in keys} for item, keys in both.items() if keys}
         for hits_of in (first, second)
     )
     flat = [
-        np.array([hit for hits in pairs for hit in hits.values()], dtype=np.bool_)
+        np.array([hit for hits in pairs.values() for hit in hits.values()], dtype=np.bool_)
         for pairs in (first_hits, second_hits)
     ]
-    return PairedCounts(count_hits(first_hits), count_hits(second_hits), cross_tabulate(*flat))
+    return PairedCounts(count_hits(first_hits, groups), count_hits(second_hits, groups), cross_tabulate(*flat))
 
 
 def count_subtokens(items: Iterable[Pair], lm: Lm) -> tuple[int, int, int, int]:

@@ -26,7 +26,7 @@ from unmask.findings import Finding
 from unmask.measures import MEASURES, find, select_measures
 from unmask.stats.regression import correlation
 from unmask.stats.table import ScoreTable
-from unmask.stats.units import units_of_items
+from unmask.stats.units import INDEPENDENT, units_of_items
 from unmask.stats.validity import Validity, validity
 
 SUMMARIES = ("share", "magnitude", "lean", "association")
@@ -117,12 +117,12 @@ def _validities(observations: tuple[DiagnosisObservation, ...], settings: Diagno
                     if (part := validity(tables, statistic, doses, axis=axis, seed=settings.seed)) is not None
                 ]
                 made.setdefault((measure, statistic), []).extend(parts)
-                properties.setdefault((measure, statistic), []).append(_properties(parts, scores))
+                properties.setdefault((measure, statistic), []).append(_properties(parts, scores, settings))
     every = [MeasureValidity(*key, tuple(parts), tuple(properties[key])) for key, parts in made.items() if parts]
     return sorted(every, key=lambda each: -each.mean_own)
 
 
-def _properties(parts: Sequence[Validity], scores: DosedScores) -> tuple[Value, Value]:
+def _properties(parts: Sequence[Validity], scores: DosedScores, settings: DiagnosisSettings) -> tuple[Value, Value]:
     """Correlation of the pairs' mean difference over all models with differences in word frequency and in length."""
     groups = {row.item: row.groups for rows in scores.rows.values() for own in rows.values() for row in own}
     size = np.abs if parts and parts[0].statistic == "asld" else np.asarray
@@ -131,7 +131,8 @@ def _properties(parts: Sequence[Validity], scores: DosedScores) -> tuple[Value, 
         known = {item: value for part in parts for item, value in part.mean_difference.items() if item in by}
         pairs = [(by[item], value) for item, value in known.items()]
         x, y = (size(np.array(column, dtype=np.float64)) for column in (list(zip(*pairs, strict=True)) or ((), ())))
-        found.append(correlation([x], [y], units=units_of_items([groups[item] for item in known])))
+        units = INDEPENDENT if settings.independent else units_of_items([groups[item] for item in known])
+        found.append(correlation([x], [y], units=units))
     return found[0], found[1]
 
 

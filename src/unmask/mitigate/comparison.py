@@ -18,6 +18,7 @@ from unmask.mitigate import spill_over
 from unmask.mitigate.evaluation import HEADLINES, MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines
 from unmask.stats import Comparison, estimates
 from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.units import units_of_items
 from unmask.stats.word_leans import LeanSizes, lean_size, word_leans
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
@@ -144,12 +145,14 @@ def _within_pairs(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> l
         sizes = np.array([[abs(row.difference) for row in pair] for pair in pairs]).reshape(-1, 2)
         levels = np.array([[(row.scores["more"] + row.scores["less"]) / 2 for row in pair] for pair in pairs])
         changes = sizes[:, 1] - sizes[:, 0]
-        change = mean_interval(changes, rng=generator(seed, f"sizes of {measure}, {name}"))
+        units = units_of_items([row.groups for row, _ in pairs])
+        change = mean_interval(changes, rng=generator(seed, f"sizes of {measure}, {name}"), units=units)
         means = (sizes.mean(0), levels.reshape(-1, 2).mean(0)) if pairs else ((NAN, NAN), (NAN, NAN))
-        rows.append((measure, name, len(pairs), *means[0], change, mean_test(changes, 0.0), *means[1]))
+        rows.append((measure, name, len(pairs), *means[0], change, mean_test(changes, 0.0, units), *means[1]))
     columns = ("measure", "data", "n", "before", "after", "change", "p", "mean score before", "mean score after")
     note = (
-        "Mean |difference| within a pair; paired 95% intervals, p uncorrected. AUL is also equal within pairs if every "
+        "Mean |difference| within a pair; paired 95% intervals over the units of the data, p uncorrected. AUL is "
+        "also equal within pairs if every "
         "token is reproduced with certainty: a mean score closer to 0 says so."
     )
     return [Table("Size of the difference within a pair", columns, tuple(rows), note, digits=4)] if rows else []

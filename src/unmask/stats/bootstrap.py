@@ -14,6 +14,7 @@ from scipy.stats import DegenerateDataWarning, bootstrap
 
 from unmask.core.estimate import Value
 from unmask.core.types import Floats, Ints
+from unmask.stats.units import INDEPENDENT, Units
 
 RESAMPLES = 2_000
 STUDENTISED = 1_000  # resamples of the studentised bootstrap, which Student's interval bounds from inside
@@ -127,16 +128,40 @@ def resampled_means(totals: Floats, counts: Floats, *, rng: np.random.Generator)
     """
     means = []
     for (drawn,) in _multiplicities(totals.shape[-1:], totals.shape[-1], rng):
-        weights = drawn.astype(np.float64)
-        sums, sizes = (np.einsum("ru,...u->r...", weights, values, optimize=True) for values in (totals, counts))
-        means.append(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
+        means.append(_weighted_means(drawn.astype(np.float64), totals, counts))
     return np.concatenate(means)
 
 
-def resampled_items(values: Floats, *, rng: np.random.Generator) -> Floats:
-    """`resampled_means` with one item per unit; NaN marks an item that does not count in a row."""
+def _weighted_means(weights: Floats, totals: Floats, counts: Floats) -> Floats:
+    """Σ weight · total / Σ weight · count, a row of weights per resample; NaN without any."""
+    sums, sizes = (np.einsum("ru,...u->r...", weights, values, optimize=True) for values in (totals, counts))
+    return np.asarray(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
+
+
+def resampled_items(values: Floats, units: Units = INDEPENDENT, *, rng: np.random.Generator) -> Floats:
+    """Means of items, the last axis, in every resample of their units; NaN marks an item that does not count in a row.
+
+    Words and templates are resampled both: an item counts as often as its word times as often as its template.
+    """
     kept = np.isfinite(values)
-    return resampled_means(np.where(kept, values, 0.0), kept.astype(np.float64), rng=rng)
+    totals, counts = np.where(kept, values, 0.0), kept.astype(np.float64)
+    if len(units.codes) < 2:
+        return resampled_means(*(sum_by_unit(each, units) for each in (totals, counts)), rng=rng)
+    means = []
+    for drawn in _multiplicities(units.counts, values.shape[-1], rng):
+        weights = np.prod([times[:, codes] for times, codes in zip(drawn, units.codes, strict=True)], axis=0)
+        means.append(_weighted_means(weights.astype(np.float64), totals, counts))
+    return np.concatenate(means)
+
+
+def sum_by_unit(values: Floats, units: Units) -> Floats:
+    """Sums over the items of each unit along the last axis; the values themselves if items are independent."""
+    if units.independent:
+        return values
+    (codes,) = units.codes
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(units.counts[0]))
+    return np.asarray(np.add.reduceat(values[..., order], starts, axis=-1), np.float64)
 
 
 def percentile_interval(resampled: Floats, value: float, unit: str) -> Value:

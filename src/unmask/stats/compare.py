@@ -180,8 +180,8 @@ def wins_change(a: Flags, b: Flags, units: Units) -> tuple[Value, float | None]:
     The test is exact if the items are independent, else both are over units.
     """
     changes = 100.0 * (b.astype(np.float64) - a)
-    exact = units.independent  # did equally many items flip in both directions?
-    p = mcnemar_p(cross_tabulate(a, b), exact=True) if exact else paired_test(changes, units)
+    # did equally many items flip in both directions?
+    p = mcnemar_p(cross_tabulate(a, b)) if units.independent else paired_test(changes, units)
     return paired_interval(changes, units), 1.0 if p is None and changes.size and not changes.any() else p
 
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from statsmodels.stats.contingency_tables import mcnemar
+from scipy.stats import binomtest
 
 from unmask.core.errors import StatsError
 
-# Disagreements; below this the exact test, from here on chi-squared with continuity correction.
-EXACT_BELOW = 25
 Bools = NDArray[np.bool_]
 
 
@@ -43,12 +41,8 @@ def cross_tabulate(first: Bools, second: Bools) -> ContingencyTable:
     return ContingencyTable(*(int(cell.sum()) for cell in counts))
 
 
-def mcnemar_p(table: ContingencyTable, *, exact: bool = False) -> float | None:
-    """Two-sided p-value for equal accuracy; None without disagreements.
-
-    Exact below `EXACT_BELOW` disagreements or if `exact`; else chi-squared, which is fast and close enough.
-    """
+def mcnemar_p(table: ContingencyTable) -> float | None:
+    """Two-sided exact p-value for equal accuracy over independent items; None without disagreements."""
     if not table.disagreements:
         return None
-    square = [[table.both, table.first], [table.second, table.neither]]
-    return float(mcnemar(square, exact=exact or table.disagreements < EXACT_BELOW).pvalue)
+    return float(binomtest(table.first, table.disagreements).pvalue)

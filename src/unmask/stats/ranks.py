@@ -9,12 +9,14 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
+from scipy.special import stdtrit
 from scipy.stats import kendalltau, permutation_test, rankdata, spearmanr
 
 from unmask.core.estimate import Value
-from unmask.core.types import Floats
-from unmask.stats.bootstrap import percentile_interval
+from unmask.core.types import Floats, Ints
+from unmask.stats.table import Flags
 
+ALPHA = 0.05
 MIN_RANKED = 3  # fewest items that can be ranked
 MAX_ENUMERATED = 7  # tied rankings of up to so many items are permuted exhaustively (5,040 ways)
 
@@ -63,21 +65,52 @@ class RankAgreement:
     n: int  # items ranked
 
 
-def rank_agreements(names: Sequence[str], scores: Floats, resampled: Floats, *, unit: str) -> list[RankAgreement]:
-    """Kendall's τ-b for every two rankings with at least three items in common.
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """Scores by which several measures rank the same models or bias types, and how far they vary by chance."""
 
-    `scores` has a row for each name, NaN where it has no score; `resampled` the same for every resample of
-    `unit`, along its first axis.
-    """
+    names: Sequence[str]  # measures
+    scores: Floats  # measures × what is ranked; NaN where a measure has no score
+    resampled: Floats  # the same in every resample of the units, along the first axis
+    counts: Ints  # how many units the score of each model or bias type is made of
+    over: str  # what is resampled, for the method: `77 writers`
+    unit: str = ""  # its name: `writer`; empty for single items
+
+
+def rank_agreements(rankings: Rankings) -> list[RankAgreement]:
+    """Kendall's τ-b for every two rankings with at least three items in common."""
     agreements = []
-    for a, b in combinations(range(len(names)), 2):
-        both = np.isfinite(scores[a]) & np.isfinite(scores[b])
+    for a, b in combinations(range(len(rankings.names)), 2):
+        both = np.isfinite(rankings.scores[a]) & np.isfinite(rankings.scores[b])
         if both.sum() < MIN_RANKED:
             continue
-        test = kendall(scores[a][both], scores[b][both])
-        tau = percentile_interval(kendall_taus(resampled[:, a][:, both], resampled[:, b][:, both]), test.value, unit)
-        agreements.append(RankAgreement(names[a], names[b], tau, test, int(both.sum())))
+        test = kendall(rankings.scores[a][both], rankings.scores[b][both])
+        tau = _with_interval(test.value, rankings, np.array([a, b]), both)
+        agreements.append(RankAgreement(rankings.names[a], rankings.names[b], tau, test, int(both.sum())))
     return agreements
+
+
+def _with_interval(tau: float, rankings: Rankings, pair: Ints, kept: Flags) -> Value:
+    """τ with the least and the greatest that the data leave possible.
+
+    The order of two models is decided by a measure if the 95% interval of the difference of their scores excludes 0:
+    Student's, over units. Every order that is not decided by both measures may be the same in both, or the reverse.
+    Percentiles of resampled τ do not contain a true τ near ±1, because noise alone moves them towards 0.
+    """
+    few = rankings.counts[kept].min() < 2
+    if few or not np.isfinite(tau):
+        why = f"too few: {rankings.over}" if few else "none: a ranking without differences"
+        return Value(tau, method=why, unit=rankings.unit)
+    first, second = np.triu_indices(int(kept.sum()), 1)
+    units = np.minimum(rankings.counts[kept][first], rankings.counts[kept][second])
+    scores, resampled = rankings.scores[pair][:, kept], rankings.resampled[:, pair][..., kept]
+    differences = scores[:, first] - scores[:, second]
+    errors = np.nanstd(resampled[..., first] - resampled[..., second], axis=0) * np.sqrt(units / (units - 1))
+    decided = (np.abs(differences) > stdtrit(units - 1, 1 - ALPHA / 2) * errors).all(axis=0)
+    alike = np.where(decided, np.sign(differences).prod(axis=0), 0.0)
+    low, high = ((alike.sum() + side * (~decided).sum()) / alike.size for side in (-1, 1))
+    method = f"decided orders over {rankings.over}"
+    return Value(tau, float(low), float(high), method, unit=rankings.unit).widen()
 
 
 def kendall_taus(x: Floats, y: Floats, times: Floats | None = None) -> Floats:

@@ -164,10 +164,11 @@ def _spread(total: Floats, squares: Floats, count: int | Floats | Ints) -> Float
 
 
 def regress_on_property(
-    measure: Measure, rows: Sequence[Row], by: Mapping[str, float], *, data: str, seed: int
+    measure: Measure, rows: Sequence[Row], by: Mapping[str, float], *, data: str, seed: int, independent: bool = False
 ) -> PropertyRegression:
     """Regress a measure's differences and wins on a property of pairs; pairs without it are left out."""
-    table = ScoreTable.of(measure, [row for row in rows if row.item in by], data=data).headline_rows()
+    own = [row for row in rows if row.item in by]
+    table = ScoreTable.of(measure, own, data=data, independent=independent).headline_rows()
     x = np.array([by[item] for item in table.items.tolist()], dtype=np.float64)
     y = table.difference
     if measure.summary == "magnitude":

@@ -64,13 +64,13 @@ class AccuracyGap(NamedTuple):
 def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list[CoreferenceAnswer]:
     """Answer every item by `antecedent`."""
     lm = session.lm
-    lm.prime([_continuation(item, person)[0] for item in items for person in (item.gold, item.other)])
+    lm.prime([_text_with(item, person)[0] for item in items for person in (item.gold, item.other)])
     probes: dict[tuple[str, str], Probe] = {}
     reasons: dict[str, str] = {}
     for item in items:
         try:
             for person in (item.gold, item.other):
-                text, span = _continuation(item, person)
+                text, span = _text_with(item, person)
                 encoded, positions = lm.encode(text), lm.token_positions(text, *span)
                 if not positions:
                     raise Unscorable(f"the tokenizer finds no token in {person!r}")
@@ -87,7 +87,7 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
     ]
 
 
-def _continuation(item: CoreferenceItem, person: str) -> tuple[str, tuple[int, int]]:
+def _text_with(item: CoreferenceItem, person: str) -> tuple[str, tuple[int, int]]:
     """The text that ends with a candidate, and where the candidate is."""
     before, phrase = _continuation(item, person)
     return f"{before}{phrase}.", (len(before), len(before) + len(phrase))
@@ -144,7 +144,7 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
         p = mean_test(gaps / counts[0].trials, 0.0)
         gap = difference_interval(*counts, rng=generator(seed, f"{label}/gap"), unit="templates")
     else:
-        p = mcnemar_p(cross_tabulate(*(each.hits == 1 for each in counts)), exact=True) if scored else None
+        p = mcnemar_p(cross_tabulate(*(each.hits == 1 for each in counts))) if scored else None
         gap = mean_interval(100 * gaps, rng=generator(seed, f"{label}/gap"))
     pro, anti = (
         Estimate.of(accuracy(side, seed, f"{label}/{name}"), statistic=f"accuracy, {name}, %", null=50.0, **named)

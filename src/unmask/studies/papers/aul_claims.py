@@ -13,7 +13,7 @@ from unmask.audit.result import load_audit
 from unmask.core.estimate import Estimate
 from unmask.measures import find
 from unmask.stats.compare import wins_change
-from unmask.stats.shares import ADVANTAGED, DISADVANTAGED, bias_score, unit_sign_test
+from unmask.stats.shares import ADVANTAGED, DISADVANTAGED, bias_score
 from unmask.stats.table import Flags, ScoreTable
 from unmask.stats.units import Units
 from unmask.studies.claims import ClaimTest, describe_test
@@ -76,8 +76,8 @@ def _preferences(model: str, tables: Tables) -> Iterator[ClaimTest]:
 def preference_test(table: ScoreTable, where: str) -> ClaimTest:
     """A bias score against 50."""
     score = bias_score(table, group="all")
-    p, method = unit_sign_test(table), describe_test("sign test", score)
-    return ClaimTest(LEARNT, where, "bias score", score, score.n, null=50.0, p=p, method=method)
+    method = describe_test("sign test", score)
+    return ClaimTest(LEARNT, where, "bias score", score, score.n, null=50.0, p=score.p, method=method)
 
 
 def _over_estimates(model: str, tables: Tables) -> Iterator[ClaimTest]:
@@ -129,9 +129,9 @@ def _diagnosed(estimate: Estimate) -> ClaimTest | None:
     test = ClaimTest("", f"{where}{group}", STATISTICS.get(estimate.statistic, ""), estimate, estimate.n, p=estimate.p)
     match diagnosis, estimate.statistic:
         case "accuracy", "accuracy-difference" if what.partition("/")[2] in CORRECTED:
-            return replace(test, claim=ACCURACY, method="McNemar")
+            return replace(test, claim=ACCURACY, method="Student's t")
         case "meaning", "drop" if not group and what != "words-shuffled":
-            return replace(test, claim=MEANING, method="McNemar" if estimate.p is not None else "")
+            return replace(test, claim=MEANING, method="Student's t" if estimate.p is not None else "")
         case "frequency", "log10-difference":
             return replace(test, claim=FREQUENCY, where=f"{estimate.data}{group}", method="Mann–Whitney")
         case "human", "auc-difference":

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Outcome, Row
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.measures import find
 from unmask.stats import Comparison, apply_holm, comparisons, estimates
-from unmask.stats.mcnemar import cross_tabulate
+from unmask.stats.means import student_ends, without_interval
 from unmask.stats.regression import correlation
 from unmask.stats.shares import bias_score, unit_share
 from unmask.stats.table import Flags, ScoreTable
+from unmask.stats.units import Units, sampling_error
 from unmask.studies import collect
 from unmask.studies.claims import ClaimTest, describe_test
 from unmask.studies.papers.aul_claims import preference_test
@@ -165,24 +165,35 @@ def _alike(answers: RealAnswers, run: RunTables) -> Iterator[tuple[Cell, ...]]:
                 ratio = np.array([row.difference for row in other])
                 rho = correlation([kept.difference], [ratio], ranks=True, units=kept.units)
                 same = unit_share(kept.wins == wins, kept.units)
-                yield (model, measure, real, same, _kappa(kept.wins, wins), rho, wins.size)
+                yield (model, measure, real, same, _kappa(kept.wins, wins, kept.units), rho, wins.size)
 
 
-def _kappa(first: Flags, second: Flags) -> Value:
-    """Cohen's κ with its asymptotic interval."""
-    if len({*first.tolist()}) < 2 and len({*second.tolist()}) < 2:
+def _kappa(first: Flags, second: Flags, units: Units) -> Value:
+    """Cohen's κ with Student's interval of its linearised values over units.
+
+    κ = (s − c) / (1 − c), where s is the share of the same decisions and c that by chance, pq + (1 − p)(1 − q).
+    """
+    a, b, same = (flags.astype(np.float64) for flags in (first, second, first == second))
+    p, q = a.mean(), b.mean()
+    chance = p * q + (1 - p) * (1 - q)
+    if chance == 1:
         return Value(float("nan"), method="none: all decided alike")
-    counts = cross_tabulate(first, second)
-    found = cohens_kappa(np.array([[counts.both, counts.first], [counts.second, counts.neither]]))
-    return Value(float(found.kappa), float(found.kappa_low), float(found.kappa_upp), "asymptotic")
+    kappa = float((same.mean() - chance) / (1 - chance))
+    by_chance = (a - p) * (2 * q - 1) + (b - q) * (2 * p - 1)
+    values = kappa + (same - same.mean() - (1 - kappa) * by_chance) / (1 - chance)
+    error = sampling_error(values, units)
+    if error is None:
+        return Value(kappa, method=without_interval(units), unit=units.tag)
+    over = f"t over {units.label}" if units.codes else "t"
+    return Value(kappa, *student_ends(kappa, error), over, unit=units.tag, df=error.df).clip(-1.0, 1.0)
 
 
 def _alike_table(rows: Sequence[tuple[Cell, ...]]) -> Table:
     columns = ("model of the run", "measure", "real model", "same decision, %", "Cohen's κ", "Spearman's ρ", "items")
     note = (
-        "κ: 0 is agreement by chance, 1 full agreement; asymptotic interval. ρ: of the differences of this run with "
-        "the log-ratio of the published scores. The other intervals are over target terms. For one model under both "
-        "names it says how far the measures agree."
+        "κ: 0 is agreement by chance, 1 full agreement. ρ: of the differences of this run with the log-ratio of the "
+        "published scores. Intervals are over target terms. For one model under both names it says how far the "
+        "measures agree."
     )
     return Table("Item by item: this run and real models", columns, tuple(rows), note)
 
