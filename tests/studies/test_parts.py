@@ -56,7 +56,7 @@ from unmask.studies.steps import audits, mitigations
 from unmask.studies.texts import select_corpus
 
 DOCS = Path(__file__).parents[2] / "docs"
-MAY_BE_ABSENT = {"zero-shot", "scores"}  # roles that a study has with other settings or data
+MAY_BE_ABSENT = {"zero-shot", "scores", "ppd/cds/*"}  # roles that a study has with other settings, data or seeds
 
 
 def finding(model: str) -> Finding:

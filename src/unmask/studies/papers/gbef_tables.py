@@ -17,7 +17,7 @@ from unmask.stats.compare import Comparison, apply_holm, comparisons
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import fit_line
 from unmask.studies.claims import ClaimTest, claims_section
-from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
+from unmask.studies.collect import VALUE, Columns, compare, comparison_table, over_units, paper_values, published_table
 from unmask.studies.papers import gbef_trainings, gbef_words
 from unmask.studies.papers.gbef import (
     ALL_TOXIC,
@@ -151,7 +151,8 @@ def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
         "n": "n",
         "unscored": "unscored",
     }
-    tables = [comparison_table("ASLD", columns, asld, "In nats, with intervals over pairs.")] if asld else []
+    over = next((over for each in asld if (over := over_units(each.estimate))), " over pairs")
+    tables = [comparison_table("ASLD", columns, asld, f"In nats, with intervals{over}.")] if asld else []
     if all(each.published is None for each in asld):
         printed = [cell for cell in paper_values("gbef") if cell.item == item]
         title = "As published, of the thesis' models on its own sentences"
@@ -247,7 +248,7 @@ def _claims(
                 *(claim, f"{where}, {CATEGORIES[each.group]}", "change of ASLD, nats", each.difference, each.n),
                 expected="above" if expected == "above" else "below",
                 p=each.p,
-                method="paired t test over pairs",
+                method=f"paired t test{over_units(each.difference) or ' over pairs'}",
             )
             for each in paired_changes(sld[a], sld[b], options.seed)
         ]

@@ -187,11 +187,12 @@ def _type_section(scored: Wordings, by_type: Sequence[PaperComparison]) -> Secti
 
 def _size_section(scored: Wordings) -> Section:
     main, settings = scored.main, scored.settings
+    units = " or ".join(dict.fromkeys(verdicts.unit for verdicts in main))
     sizes = (tables.band_table(scored.every, settings), tables.size_table(main, settings), tables.opposed_table(main))
     return Section(
         "figure-4",
         "Figure 4: how large the differences are",
-        f"The distribution of differences, and the share within ±{settings.band:g}.",
+        f"The distribution of differences, and the share within ±{settings.band:g} {units}.",
         Finding((), tuple(table for table in sizes if table.rows), (tables.histogram_plot(main, settings),)),
     )
 
