@@ -100,7 +100,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
 
 
 def busiest_renderer(browser: Browser) -> float:
-    """Seconds of processor time of the renderer that has computed most: unlike the clock, not those of other programs."""
+    """Processor time of the renderer that computed most, in seconds: unlike the clock, not that of other programs."""
     session = browser.new_browser_cdp_session()
     processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()

@@ -24,7 +24,7 @@ def command_line(
 ) -> str | None:
     """The command that repeats an audit with these options; `data` is None for the default data.
 
-    Of an absolute path only the name stands in it: a result does not say where on a machine it was made.
+    Of a folder or file only the name stands in it: a result does not say where on a machine it was made.
     None if the model, a dataset or a measure is an object of Python that has no name on the command line.
     """
     every = [] if data is None else [data] if isinstance(data, str | Path | Dataset) else [*data]
@@ -38,8 +38,9 @@ def command_line(
 
 
 def _name(given: str | Path) -> str:
+    """The name of a folder or file, however its path was typed; any other name as it is."""
     path = Path(given)
-    return path.name if path.is_absolute() else str(given)
+    return path.resolve().name if path.is_absolute() or path.exists() else str(given)
 
 
 def audit_words(
