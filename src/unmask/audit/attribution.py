@@ -196,19 +196,15 @@ def explain_rows(rows: Rows, tokens: pa.Table) -> list[Explanation]:
     for token in with_contributions(select_items(tokens, {row["item"] for row in rows})).to_pylist():
         values = {name: token[name] for name in TokenPart.__slots__}
         parts.setdefault((token["measure"], token["item"], token["side"]), []).append(TokenPart(**values))
-    return [
-        Explanation(
-            row["item"],
-            row["measure"],
-            row["outcome"],
-            float("nan") if row["difference"] is None else row["difference"],
-            row.get("text_more") or "",
-            row.get("text_less") or "",
-            *(tuple(parts.get((row["measure"], row["item"], side), ())) for side in SIDES),
-            template=bool(row.get("slot")),
-        )
-        for row in rows
-    ]
+    explanations = []
+    for row in rows:
+        more, less, unrelated = (tuple(parts.get((row["measure"], row["item"], side), ())) for side in SIDES)
+        names = (row["item"], row["measure"], row["outcome"])
+        difference = float("nan") if row["difference"] is None else row["difference"]
+        texts = (row.get("text_more") or "", row.get("text_less") or "")
+        explanation = Explanation(*names, difference, *texts, more, less, unrelated, template=bool(row.get("slot")))
+        explanations.append(explanation)
+    return explanations
 
 
 def with_contributions(tokens: pa.Table) -> pa.Table:
