@@ -127,11 +127,11 @@ def caution_lines(result: AuditResult) -> tuple[list[str], list[str]]:
             for line in lines:
                 by_line.setdefault(line, []).append(data)
 
-    def named(by_line: Mapping[str, Sequence[str]]) -> list[str]:
+    def sentences(by_line: Mapping[str, Sequence[str]]) -> list[str]:
         several = len(by_dataset) > 1
         return [f"{', '.join(names)}: {line}." if several else sentence_case(line) for line, names in by_line.items()]
 
-    return named(shared[0]), named(shared[1])
+    return sentences(shared[0]), sentences(shared[1])
 
 
 def _by_dataset(result: AuditResult) -> dict[str, list[Estimate]]:
