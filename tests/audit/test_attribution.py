@@ -135,3 +135,12 @@ def test_an_empty_table_gets_the_columns() -> None:
 def test_the_largest_differences_are_of_both_directions(count: int, chosen: list[float]) -> None:
     items = pa.table({"difference": [1.0, -2.0, -4.0, 0.0, 5.0, -3.0]})
     assert [row["difference"] for row in largest_differences(items, count)] == chosen
+
+
+def test_neither_word_of_a_template_is_called_a_stereotype() -> None:
+    rows = token_rows("more", [("the", -1.0, 1.0), ("turkish", -2.0, 1.0)], {1})
+    rows += token_rows("less", [("the", -1.0, 1.0), ("german", -4.0, 1.0)], {1})
+    for slot, winner in (("who", "“turkish” wins"), (None, "the stereotyping sentence wins")):
+        item = fake.row("pll", "x/0000", -3.0, -5.0, slot=slot)
+        (found,) = explain_rows([item], fake.token_table(rows))
+        assert found.text().startswith(f"x/0000  pll: {winner} by 2.0000\n")

@@ -98,3 +98,14 @@ def test_words_that_lean_both_ways_are_not_no_preference() -> None:
         "On Templates this model finds the feminine word more probable than the masculine word, by 0.30 (0.20 to 0.40) "
         "on average; a single word leans by 0.54 on average"
     )
+
+
+def test_without_an_interval_no_absence_of_a_preference_is_claimed() -> None:
+    """With two templates nothing was tested: −0.66 must not be called "no preference found"."""
+    nan, method = float("nan"), "too few: 5 words and 2 templates, expected at least 4 of each"
+    estimate = dataclasses.replace(LEAN, value=-0.66, low=nan, high=nan, n=10, p=None, method=method)
+    said = sentence(run(estimate, WORDS), estimate)
+    assert said == (
+        f"On Templates nothing can be said of a preference for the masculine word or the feminine word: {method} "
+        "(mean −0.66, no interval); a single word leans by 0.54 on average"
+    )

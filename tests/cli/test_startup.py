@@ -40,6 +40,10 @@ for words in commands:
     if found:
         sys.exit(f"{words} imports {found}")
 """
+NOT_SERVED = """
+import uvicorn
+uvicorn.Server.run = lambda self, sockets=None: None
+"""  # the page of the explorer: the command ends where it would wait for requests
 
 
 def test_a_quick_command_imports_nothing_heavy(tmp_path: Path) -> None:
@@ -56,11 +60,16 @@ def test_a_command_that_reads_results_imports_no_torch(tmp_path: Path) -> None:
     save(tmp_path / "run", pairs(210, 400))
     commands = [["gate", "run", "--baseline", "run"], ["compare", "run", "run"], ["explain", "run"]]
     commands += [["report", "run", "--out", "page.html"], ["report", "run", "--format", "latex"]]
-    words = [sys.executable, "-c", RUN, json.dumps([commands, ["torch", "transformers"]])]
+    commands += [["plan", "run"], ["plan", "--data", "nine-axes"]]
+    commands += [["export", "run", "--to", "every-eval-ever", "--out", "exported"]]
+    commands += [["explore", "run", "--bundle", "copy"], ["explore", "run", "--no-live", "--no-browser", "--port", "0"]]
+    words = [sys.executable, "-c", f"{NOT_SERVED}{RUN}", json.dumps([commands, ["torch", "transformers"]])]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr.splitlines()[-1]
     assert "PASS: not worse in 1 verdict" in done.stdout
-    assert (tmp_path / "page.html").is_file()
+    assert "5 points takes 783 pairs" in done.stdout
+    assert "open http://127.0.0.1:" in done.stdout  # the last command ran
+    assert all((tmp_path / name).exists() for name in ("page.html", "exported", "copy/index.html"))
 
 
 def test_the_package_imports_nothing_heavy() -> None:

@@ -636,8 +636,19 @@ def test_axe_can_find_a_barrier(browser: Browser, url: str) -> None:
     page.close()
 
 
+def test_the_name_of_an_item_is_copied_in_one_line(page: Page, url: str) -> None:
+    visit(page, url)
+    name = page.locator(f"{ROWS} .item a").first
+    assert name.inner_text() == samples.item(0)
+    copied = """node => { const range = document.createRange(); range.selectNodeContents(node);
+      const chosen = getSelection(); chosen.removeAllRanges(); chosen.addRange(range); return chosen.toString(); }"""
+    assert name.evaluate(copied) == samples.item(0)
+
+
 def test_a_narrow_screen_does_not_scroll_sideways(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     for view in VIEWS:
         visit(page, url, view)
+        if "live" in view:
+            page.locator("table.matrix").first.wait_for(timeout=60_000)  # the widest part of the answer
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"), view

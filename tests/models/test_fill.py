@@ -14,7 +14,8 @@ import reference
 import zoo
 from unmask.core.errors import DataError
 from unmask.models import Lm, open_lm
-from unmask.models.fill import SlotPrediction, mask_slot, top_words
+from unmask.models.fill import mask_slot, top_words
+from unmask.models.slots import SlotPrediction
 
 MASKED = ("bert-uncased", "roberta", "roberta-plainmask", "albert", "xlm-roberta", "deberta-v2", "modernbert")
 CAUSAL = ("gpt2", "llama", "opt", "qwen2")

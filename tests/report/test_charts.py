@@ -131,8 +131,10 @@ def test_template_histograms_are_separate() -> None:
     names = dict.fromkeys(name for row in items for name in row)
     table = pa.Table.from_pylist([{name: row.get(name) for name in names} for row in items])
     drawn = charts.difference_histograms(fake.run(made.meta, (*made.estimates, slot), (), table))
-    assert [one.id for one in drawn] == ["differences", "differences-open"]
-    assert "the first word" in str(drawn[1].spec)
+    assert [one.id for one in drawn] == ["differences", "differences-open-1"]
+    assert drawn[1].title == "Score of the masculine word minus score of the feminine word"
+    (words,) = drawn[1].spec["params"]
+    assert words["value"] == {"more": "the masculine word", "less": "the feminine word"}
 
 
 def test_alt_text_carries_the_numbers() -> None:
@@ -158,3 +160,32 @@ def test_curves_have_one_legend(band: bool) -> None:
     drawing = figure("curves", "Curves", plots.curves(rows, x="step", y="bias", band=band), "two lines")
     entries = re.findall(r">(zebra|ant)</text>", drawing.svg)
     assert entries == ["zebra", "ant"]  # in the order given
+
+
+HOSTILE = """'+alert(1)+'"]"""
+
+
+def test_templates_are_charted_by_the_words_of_their_slots_and_vega_evaluates_none_of_them() -> None:
+    made = fake.bare()
+    card = {"name": "nations", "n": 40, "sides": ["Turkish", HOSTILE]}
+    own, gender = (
+        fake.estimate("ppd", 0.1, statistic="appd", null=0.0, low=0.05, high=0.2, data=data)
+        for data in ("nations", "pronouns")
+    )
+    run = fake.run(fake.meta(data=[card, {"name": "pronouns", "n": 40}]), (own, gender), (), made.items)
+    first, second = charts.headline(run)  # two charts: their colours mean other words
+    assert first.title == f"Probability of “Turkish” minus that of “{HOSTILE}”, mean over templates and words"
+    assert second.title.startswith("Probability of the masculine word minus that of the feminine word")
+    words = [{each["name"]: each["value"] for each in drawn.spec["params"]}["words"] for drawn in (first, second)]
+    assert (words[0]["above"], words[0]["below"]) == ("towards “Turkish”", f"towards “{HOSTILE}”")
+    assert (words[1]["above"], words[1]["below"]) == ("towards men", "towards women")
+    expressions = re.findall(r"'(?:labelExpr|filter|expr)': (.*?)[,}]", str(first.spec["layer"]))
+    assert expressions
+    assert not any("alert" in each for each in expressions)
+    assert "towards “Turkish”" in first.svg
+
+
+def test_few_pairs_are_counted_in_whole_numbers() -> None:
+    chart = charts.differences([("cps", [0.4], False)]).to_dict()
+    axis = chart["concat"][0]["layer"][0]["encoding"]["y"]["axis"]
+    assert axis == {"tickCount": 1, "tickMinStep": 1}

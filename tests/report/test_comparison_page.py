@@ -216,7 +216,7 @@ def _comparison(**changes: Any) -> Comparison:
         ({"b_value": 45.0, "change": -15.0}, 50.0, "fell, nearer to its reference value and past it"),
         ({"b_value": 35.0, "change": -25.0}, 50.0, "fell, further from its reference value on the other side"),
         ({"b_value": 66.0, "change": 6.0}, 50.0, "rose, further from its reference value"),
-        ({"p_holm": 0.06}, 50.0, "no significant change"),
+        ({"p_holm": 0.06}, 50.0, "no significant change after correction"),
         ({"p_holm": None, "low": -1.0, "high": 1.0}, 50.0, "no significant change"),
         ({"p_holm": None}, None, "fell"),
         ({"statistic": "lms", "change": 3.0}, 50.0, "rose: better by this statistic"),

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def test_the_band_is_one_of_differences_per_token() -> None:
     result = fake.run(fake.meta(), (fake.estimate("cps", 60.0),), (), pa.Table.from_pylist(rows))
     spread = tables.spread_row(result.headlines()[0], result)
     assert spread["inside"] == "2 (50%)"
-    assert spread["largest"] == "1.50"
+    assert spread["largest"] == "1.500"
     earlier = [{**row, "difference_per_token": None} for row in rows]
     result.__dict__["items"] = pa.Table.from_pylist(earlier)
     assert tables.spread_row(result.headlines()[0], result)["inside"] == "–"
@@ -243,3 +244,21 @@ def test_every_chart_is_drawn_once(kind: str, tmp_path: Path, monkeypatch: pytes
     report(fake.bare() if kind == "audit" else other, out=tmp_path / "page.html", figures=tmp_path / "figures")
     charts_written = len(list((tmp_path / "figures").glob("*.pdf")))
     assert drawn.count("vegalite_to_svg") == 2 * charts_written > 0  # for the page, and dark on white for a paper
+
+
+def test_what_is_true_of_two_datasets_is_said_once() -> None:
+    """Two datasets with the same measures would repeat the same validity, which hides the rest."""
+    cards = [{"name": name, "title": name, "n": 100} for name in ("first", "second")]
+    heads = tuple(fake.estimate("cps", 50.0, data=card["name"]) for card in cards)
+    noise, validity = tables.caution_lines(fake.run(fake.meta(data=cards), heads, (), fake.bare().items))
+    assert [line.partition(":")[0] for line in (*noise, *validity)] == ["first, second", "first, second"]
+
+
+def test_no_group_that_differs_leaves_no_others() -> None:
+    run = fake.whole()
+    same = tuple(replace(each, p_holm=None if each.p_holm is None else 1.0) for each in run.estimates)
+    text = Page(audit_page.page(fake.run(run.meta, same, tuple(run.checks), run.items, run.tokens))).text
+    assert "No category differs" in text
+    assert "There may still be a preference" in text
+    assert "The others" not in text
+    assert "for templates" not in text  # there are none

@@ -61,6 +61,7 @@ class Explanation:
     more: tuple[TokenPart, ...]
     less: tuple[TokenPart, ...]
     unrelated: tuple[TokenPart, ...] = ()
+    template: bool = False  # whether its sides are two words for a slot, neither of which is the stereotype
 
     @property
     def blocks(self) -> dict[int, float]:
@@ -88,7 +89,7 @@ class Explanation:
 
     def text(self, top: int = 5) -> str:
         """Who wins by how much, the sentences with the changed words in brackets, and the `top` contributions."""
-        winner = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}.get(self.outcome)
+        winner = {"more": self._side("more"), "less": self._side("less"), "tie": "neither"}.get(self.outcome)
         won = f"{winner} wins by {abs(self.difference):.4f}" if winner else "not scored"
         lines = [
             f"{self.item}  {self.measure}: {won}",
@@ -105,6 +106,12 @@ class Explanation:
     def __str__(self) -> str:
         """The text with five contributions."""
         return self.text()
+
+    def _side(self, side: str) -> str:
+        """What a side is called: its sentence, or of a template the word in its slot."""
+        tokens, name = (self.more, "stereotyping") if side == "more" else (self.less, "other")
+        words = " ".join(text for part, text in _with_texts(tokens) if part.in_span) if self.template else ""
+        return f"“{words}”" if words else f"the {name} sentence"
 
     def _name(self, block: int) -> str:
         """The tokens of a block: a shared one once, changed ones as `she / he`."""
@@ -189,18 +196,15 @@ def explain_rows(rows: Rows, tokens: pa.Table) -> list[Explanation]:
     for token in with_contributions(select_items(tokens, {row["item"] for row in rows})).to_pylist():
         values = {name: token[name] for name in TokenPart.__slots__}
         parts.setdefault((token["measure"], token["item"], token["side"]), []).append(TokenPart(**values))
-    return [
-        Explanation(
-            row["item"],
-            row["measure"],
-            row["outcome"],
-            float("nan") if row["difference"] is None else row["difference"],
-            row.get("text_more") or "",
-            row.get("text_less") or "",
-            *(tuple(parts.get((row["measure"], row["item"], side), ())) for side in SIDES),
-        )
-        for row in rows
-    ]
+    explanations = []
+    for row in rows:
+        more, less, unrelated = (tuple(parts.get((row["measure"], row["item"], side), ())) for side in SIDES)
+        names = (row["item"], row["measure"], row["outcome"])
+        difference = float("nan") if row["difference"] is None else row["difference"]
+        texts = (row.get("text_more") or "", row.get("text_less") or "")
+        explanation = Explanation(*names, difference, *texts, more, less, unrelated, template=bool(row.get("slot")))
+        explanations.append(explanation)
+    return explanations
 
 
 def with_contributions(tokens: pa.Table) -> pa.Table:

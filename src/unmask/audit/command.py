@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +25,8 @@ def command_line(
 ) -> str | None:
     """The command that repeats an audit with these options; `data` is None for the default data.
 
-    Of an absolute path only the name stands in it: a result does not say where on a machine it was made.
+    Paths in it are relative to the working folder; of what lies outside only the name stands in it: a result does not
+    say where on a machine it was made.
     None if the model, a dataset or a measure is an object of Python that has no name on the command line.
     """
     every = [] if data is None else [data] if isinstance(data, str | Path | Dataset) else [*data]
@@ -38,8 +40,11 @@ def command_line(
 
 
 def _name(given: str | Path) -> str:
-    path = Path(given)
-    return path.name if path.is_absolute() else str(given)
+    """A folder or file by its path from the working folder, or if it lies outside by its name; other names as given."""
+    if not (Path(given).is_absolute() or Path(given).exists()):
+        return str(given)
+    path, here = (Path(os.path.abspath(each)) for each in (given, "."))  # noqa: PTH100 - links stay as they were given
+    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
 def audit_words(

@@ -149,6 +149,9 @@ def _lean(result: AuditResult, estimate: Estimate) -> str:
         size = f"by {number(abs(estimate.value), 2)}{unit}{_ends(estimate, turned=place == 'below')} on average"
         text = f"the words raise the probability of {more} more than that of {less}, {size}"
         text = text if unit else f"this model finds {more} more probable than {less}, {size}"
+    elif place == "no interval":  # too few words or templates: what was not tested is not said to be absent
+        text = f"nothing can be said of a preference for {first} or {second}: {estimate.method}"
+        text += f" (mean {number(estimate.value, 2)}{unit}, no interval)"
     else:
         text = _few(estimate) or f"no preference for {first} or {second} was found on average"
         text += f" ({number(estimate.value, 2)}, 95% interval {interval(estimate, 2)})"

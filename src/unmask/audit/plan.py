@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
@@ -14,8 +15,9 @@ from unmask.core.types import Dataset, Kind, Measure
 from unmask.data.subset import sample_dataset
 from unmask.measures import DEFAULTS, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find
 from unmask.measures.stereoset import BLANK
-from unmask.models import Engine, Lm, Store
-from unmask.models.endpoint.lm import EndpointEngine, EndpointLm
+
+if TYPE_CHECKING:
+    from unmask.models import Engine, Lm
 
 Data = str | Path | Dataset
 
@@ -59,6 +61,9 @@ def has_field(data: Dataset, need: str) -> bool:
 @contextmanager
 def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
     """An engine with the cache of model outputs (or one file of them), unless `options.store` is False."""
+    from unmask.models import Engine, Store  # these import torch, which a plan of data does not need
+    from unmask.models.endpoint.lm import EndpointEngine, EndpointLm
+
     shared = options.store and options.store_file is None
     store = Store.of(lm.namespace, f"{lm.facts.id} {lm.facts.dtype}") if shared else Store(options.store_file)
     try:

@@ -118,8 +118,9 @@ def _with_header(cells: Rows) -> Rows:
     header = _header(cells[0], cells.at(0)) if cells else []
     for number, row in enumerate(cells):
         if len(row) != len(header):
+            found = "1 field" if len(row) == 1 else f"{len(row)} fields"
             raise DataError(
-                f"{cells.at(number)}: {len(row)} fields, expected {len(header)} as in the header; "
+                f"{cells.at(number)}: {found}, expected {len(header)} as in the header; "
                 "quote fields that contain the separator"
             )
     return Rows([dict(zip(header, row, strict=True)) for row in cells[1:]], cells.where, cells.lines[1:])

@@ -48,6 +48,11 @@ def figure(id: str, title: str, chart: Chart, alt_text: str) -> Figure:
     return Figure(id, title, alt_text, spec, svg.decode())
 
 
+def label_text(text: str) -> str:
+    """A text of the data that a chart shows outside its rows: legible, and cut where it is long."""
+    return _cut(legible(text), MAX_LABEL)
+
+
 def drawable(spec: dict[str, Any]) -> dict[str, Any]:
     """A specification whose texts can be drawn: legible, not too long, different texts still different.
 

@@ -1,4 +1,4 @@
-"""Export a result to a format of another tool, and import a run of lm-eval as a result folder."""
+"""Export a result to a format of another tool."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from unmask.audit.result import AuditResult, load
 from unmask.core.errors import OutputError, ResultError
 from unmask.findings.envelope import Result
 from unmask.interchange import FORMATS
-from unmask.interchange.lm_eval import import_samples
 from unmask.interchange.spec import ExportFormat
-
-__all__ = ["export", "import_samples"]
 
 
 def export(run: Result | str | Path, *, to: str | ExportFormat, out: str | Path) -> str:

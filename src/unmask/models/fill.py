@@ -24,34 +24,14 @@ from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats, Ints
 from unmask.models.finite import NOT_FINITE, refuse_bad_outputs
 from unmask.models.lm import Lm
+from unmask.models.slots import MAX_ROWS, SlotPrediction, SlotWord, split_at_slot
 from unmask.models.states import Continuations, distributions
 
-SLOT = "{slot}"
-MAX_ROWS = 256  # forward passes of a causal model for one slot
 CONTEXT_TOKENS = 4096  # tokens of the contexts that are searched at once, whose key/value caches are kept
 TOKENS_PER_CHUNK = 32  # candidate tokens checked together, most probable first
 PLACEHOLDER_WORDS = ("the", "it", "and", "you", "of", "in", "he", "to", "a", "I")
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # what an incomplete UTF-8 sequence decodes to
 Prefix = tuple[float, tuple[int, ...], str, int]  # minus its probability, tokens, letters, spaces expected
-
-
-@dataclass(frozen=True, slots=True)
-class SlotWord:
-    """A word and its probability in the slot."""
-
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class SlotPrediction:
-    """The top words of one slot, most probable first."""
-
-    words: tuple[SlotWord, ...]
-    left: float = 0.0  # probability not explored: no word can gain more than this
-    sure: bool = True  # no unexplored spelling is more probable than the last word
-    rows: int = 0  # forward passes
-    reason: str = ""  # why there are no words
 
 
 def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS) -> tuple[SlotPrediction, ...]:
@@ -71,14 +51,6 @@ def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS)
     bad = sum(each.reason == NOT_FINITE for each in predictions)
     refuse_bad_outputs(bad, len(predictions), "predictions", lm.facts, share=0.5)
     return predictions
-
-
-def split_at_slot(text: str) -> tuple[str, str]:
-    """The text before and after the slot; DataError unless there is exactly one slot."""
-    if text.count(SLOT) != 1:
-        raise DataError(f"{text!r} has {SLOT} {text.count(SLOT)} times, expected once: mark the open word")
-    before, _, after = text.partition(SLOT)
-    return before, after
 
 
 # ---------------------------------------------------------------------------------------- masked

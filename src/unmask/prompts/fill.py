@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unmask.core.boundary import Rows, validate
 from unmask.core.errors import DataError, quote
 from unmask.data.prompts import Prompt
-from unmask.models import Lm
-from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord, top_words
+from unmask.models.slots import MAX_ROWS, SlotPrediction, SlotWord
 from unmask.prompts.rules import COUNTINGS, Ruling, Verdict, apply_rules
 from unmask.prompts.spec import Counting
+
+if TYPE_CHECKING:
+    from unmask.models import Lm
 
 SETTINGS = ("model", "fingerprint", "k", "counting")  # the same in every row
 
@@ -93,6 +95,8 @@ def fill_prompts(
     lm: Lm, prompts: Sequence[Prompt], k: int = 2, *, counting: Counting = "likelier", most: int = MAX_ROWS
 ) -> ModelAnswers:
     """The k most likely words for every prompt, with rule verdicts; `most` as in `top_words`."""
+    from unmask.models.fill import top_words  # imports torch, which reading answers does not need
+
     if counting not in COUNTINGS:
         raise DataError(f"counting is {counting!r}, expected {', '.join(COUNTINGS)}")
     if not prompts:

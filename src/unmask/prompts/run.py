@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unmask import data
 from unmask.core.boundary import Rows
@@ -21,13 +21,15 @@ from unmask.data.subset import sample_positions
 from unmask.findings import Section
 from unmask.findings.envelope import Result, build, read_meta
 from unmask.findings.folder import ResultFolder, result_folder
-from unmask.models import Lm, open_lm
-from unmask.models.fill import split_at_slot
+from unmask.models.slots import split_at_slot
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import ModelAnswers, fill_prompts
 from unmask.prompts.findings import AuditRanking, conclude, ranking_from_audit
 from unmask.prompts.folder import FILES, AnnotationFolder, create_folder, import_annotations
 from unmask.prompts.spec import PromptSettings
+
+if TYPE_CHECKING:
+    from unmask.models import Lm
 
 FORMS = ("completion", "question")
 COLUMNS = ("text", "category", "form", "biased", "fair", "why")
@@ -67,6 +69,8 @@ def _fill(
     run: Options,
 ) -> Result:
     """Fill prompts, and write the answers and the result to a folder that is open for it."""
+    from unmask.models import Lm, open_lm  # these import torch, which annotating does not need
+
     every, about = _prompts(settings.file)
     asked = questions or every
     questions = _sample(asked, run)

@@ -13,7 +13,7 @@ from unmask.report import charts, selection, tables, wording
 from unmask.report.pairs import decided_pairs
 from unmask.report.provenance import names_files, repeat_command
 from unmask.report.selection import BAND
-from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
+from unmask.report.tables import caution_lines, estimate_row, headlines_by_dataset, spread_row
 
 
 def page(result: AuditResult, figures: Mapping[str, list[Figure]] | None = None) -> str:
@@ -46,8 +46,12 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
     for e in headlines:
         twin = duplicates.get((e.measure, e.data))
         decided.append((selection.label(e, result), twin, *(([], []) if twin else next(views))))
+    noise, validity = caution_lines(result)
     return {
         "meta": result.meta,
+        "noise": noise,
+        "validity": validity,
+        "kinds": selection.item_kinds(headlines),
         "figures": figures_by_section,
         "introduction": wording.introduction(result),
         "checks": result.checks,

@@ -74,7 +74,7 @@ def text(result: AuditResult) -> str:
         markdown.text(" ".join(wording.introduction(result))),
         markdown.table(headline),
         markdown.text(headline.note),
-        "\n".join(f"* {markdown.text(line)}" for line in tables.caution_lines(result)),
+        "\n".join(f"* {markdown.text(line)}" for lines in tables.caution_lines(result) for line in lines),
         *(["### Checks", "\n".join(f"* {markdown.text(line)}" for line in checks)] if result.checks else []),
         "### Limits of these numbers",
         "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS if line != wording.COLOURED),

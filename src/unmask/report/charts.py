@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import altair as alt
 import numpy as np
@@ -23,13 +24,14 @@ from unmask.audit.interpretation import (
     interval,
     lean,
     reading,
+    side_words,
     slot_sides,
 )
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
 from unmask.findings.charts import BLUE, DASHED, GREY, ORANGE, Chart, Row, base_chart, in_order, tooltips
-from unmask.findings.figure import Figure, figure
+from unmask.findings.figure import Figure, figure, label_text
 from unmask.findings.numbers import number
 from unmask.report import selection
 from unmask.report.selection import BAND, SLOTTED, group_name, label, reach
@@ -41,18 +43,27 @@ LEANS = {"above": ORANGE, "within": GREY, "below": BLUE} | dict.fromkeys(
 )
 HOLM = {interpretation.DIFFERS: "diamond", interpretation.SAME: "circle", interpretation.UNTESTED: "square"}
 BINS = 40
+WORDS = "words[datum.label]"  # an expression of Vega; `_with_words` gives the words
 SINGLE = 440  # pixels of a panel that stands alone: two charts fit beside each other
 TIP: Row = {"label": "", "value": 0, "low": 0, "high": 0, "null": 0, "n": 0, "reading": ""}  # of a tooltip
 SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
 SCALES = ("Other scores out of 100; 100 is ideal", None)
+SLOT_TITLES = {  # of statistics of templates, by the words of the two sides
+    "appd": "Probability of {} minus that of {}, mean over templates and words",
+    "association": "How much more a word raises the probability of {} than of {} (nats)",
+}
+PAIR_WORDS = ("the stereotyping sentence", "the other sentence")
+LEAN_WORDS = {"above": "above the reference value", "within": "not beyond chance", "below": "below it"}
+CHANGE_WORDS = {"above": "rose", "within": "no significant change", "below": "fell"}
 ENDS = 12  # words shown at each end of the ranking
 Named = tuple[str, Sequence[float], bool]  # measure, its differences, whether to draw the near-zero band
+Sides = Callable[[Estimate], tuple[str, str]]  # what the two sides of an estimate's templates are called
 
 
 def headline(result: AuditResult) -> list[Figure]:
     """One chart for each kind of headline statistic; shares of pairs share one chart."""
     figures = []
-    for i, (title, estimates) in enumerate(panels(result.headlines())):
+    for i, (title, estimates) in enumerate(panels(result.headlines(), partial(sides_of, result))):
         values = [f"{label(e, result)} {_value_text(e)}" for e in estimates]
         values += [f"{name} {number(value, 1)}" for e in estimates for name, value in known_models(e, result)]
         known = "; hollow: published scores of known models" if len(values) > len(estimates) else ""
@@ -72,7 +83,7 @@ def category(result: AuditResult) -> list[Figure]:
     figures: list[Figure] = []
     for data in dict.fromkeys(estimate.data for estimate in result.headlines()):
         of_data = [estimate for estimate in selection.by_group(result, "category") if estimate.data == data]
-        for title, estimates in panels(of_data):
+        for title, estimates in panels(of_data, partial(sides_of, result)):
             named = f"{title} on {data}"
             alt_text = f"{named}, by category, with intervals; the same numbers are in the table."
             figures.append(figure(f"category-{len(figures)}", named, groups(estimates, result), alt_text))
@@ -103,32 +114,43 @@ def difference_histograms(result: AuditResult) -> list[Figure]:
     distinct = [e for e in result.headlines() if (e.measure, e.data) not in twins]
     alt_text = "Histograms of the differences of the two scores, one per measure; the table gives their spread."
     figures: list[Figure] = []
-    for slot, name, more, less in (
-        (False, "differences", "stereotyping sentence", "other"),
-        (True, "differences-open", "slot's first word", "second"),
-    ):
-        title = f"Score of the {more} minus score of the {less}"
-        of_kind = [e for e in distinct if selection.is_open(e) == slot]
-        named = [(label(e, result), *selection.differences(result, e)) for e in of_kind]
+    by_words: dict[tuple[str, str], list[Estimate]] = {PAIR_WORDS: []}
+    for estimate in distinct:
+        words = side_words(sides_of(result, estimate)) if selection.is_open(estimate) else PAIR_WORDS
+        by_words.setdefault(words, []).append(estimate)
+    for (more, less), estimates in by_words.items():
+        title = f"Score of {more} minus score of {less}"
+        named = [(label(e, result), *selection.differences(result, e)) for e in estimates]
         named = [histogram for histogram in named if histogram[1]]
         if named:
-            figures.append(figure(name, title, differences(named, slot=slot), f"{title}. {alt_text}"))
+            name = "differences" if (more, less) == PAIR_WORDS else f"differences-open-{len(figures)}"
+            figures.append(figure(name, title, differences(named, (more, less)), f"{title}. {alt_text}"))
     return figures
 
 
-def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
-    """Group estimates that can share an axis, by axis title; shares of pairs come first."""
+def sides_of(run: AuditResult, estimate: Estimate) -> tuple[str, str]:
+    """What the two sides of the templates of an estimate are called."""
+    return slot_sides(run, estimate.data)
+
+
+def panels(estimates: Iterable[Estimate], sides: Sides) -> list[tuple[str, list[Estimate]]]:
+    """Group estimates that can share an axis, by axis title; shares of pairs come first.
+
+    Templates share an axis if `sides` calls their sides the same.
+    """
     by_axis: dict[tuple[str, float | None], list[Estimate]] = {SHARES: []}
     for estimate in estimates:
-        by_axis.setdefault(_axis(estimate), []).append(estimate)
+        by_axis.setdefault(_axis(estimate, sides), []).append(estimate)
     return [(axis[0], members) for axis, members in by_axis.items() if members]
 
 
-def _axis(estimate: Estimate) -> tuple[str, float | None]:
+def _axis(estimate: Estimate, sides: Sides) -> tuple[str, float | None]:
     if estimate.statistic in ("bias-score", "ss") and estimate.null == SHARES[1]:
         return SHARES
     if estimate.statistic in ("lms", "icat"):
         return SCALES
+    if estimate.statistic in SLOT_TITLES:
+        return SLOT_TITLES[estimate.statistic].format(*side_words(sides(estimate))), estimate.null
     title = STATISTICS.get(estimate.statistic, estimate.statistic)
     return title[:1].upper() + title[1:], estimate.null
 
@@ -148,7 +170,8 @@ def intervals(estimates: Sequence[Estimate], run: AuditResult) -> Chart:
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
     text = text.encode(x="value:Q", y=in_order(alt.Y("label:N")), text="shown:N")
     scores = [row["value"] for row in rows if row["lean"] == PUBLISHED]
-    return alt.layer(*_layers(base, estimates, scores), text).properties(width=640, height=alt.Step(30))
+    chart = alt.layer(*_layers(base, estimates, scores), text).properties(width=640, height=alt.Step(30))
+    return _with_words(chart, _lean_words(estimates[0], run))
 
 
 def _published_row(row: Row, name: str, value: float) -> Row:
@@ -161,7 +184,8 @@ def ranking(named: Sequence[tuple[str, Estimate]], run: AuditResult | None = Non
     """One line per name, in this order; colour shows whether the estimate differs from the null."""
     estimates = [estimate for _, estimate in named]
     base = base_chart([_row(estimate, name, run) for name, estimate in named])
-    return alt.layer(*_layers(base, estimates, axis=axis)).properties(width=SINGLE, height=alt.Step(20))
+    chart = alt.layer(*_layers(base, estimates, axis=axis)).properties(width=SINGLE, height=alt.Step(20))
+    return _with_words(chart, _lean_words(estimates[0], run))
 
 
 def groups(estimates: Sequence[Estimate], run: AuditResult | None = None) -> Chart:
@@ -172,13 +196,31 @@ def groups(estimates: Sequence[Estimate], run: AuditResult | None = None) -> Cha
     panels = len({row["panel"] for row in rows})
     width = {1: SINGLE, 2: 400}.get(panels, 300)
     chart = alt.layer(*lines, points.encode(shape=shape.legend(None))).properties(width=width, height=alt.Step(20))
-    return plots.in_panels(chart, rows, "panel", columns=min(3, panels))
+    return _with_words(plots.in_panels(chart, rows, "panel", columns=min(3, panels)), _lean_words(estimates[0], run))
 
 
-def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 4) -> Chart:
-    """One histogram per measure, with the near-zero band; `slot` labels the sides as he/she words."""
-    chart: Chart = alt.concat(*(_histogram(*histogram, slot=slot) for histogram in named), columns=columns)
-    return chart
+def differences(named: Sequence[Named], words: tuple[str, str] = PAIR_WORDS, *, columns: int = 4) -> Chart:
+    """One histogram per measure, with the near-zero band; `words`: what the two sides are called."""
+    chart: Chart = alt.concat(*(_histogram(*histogram) for histogram in named), columns=columns)
+    return _with_words(chart, dict(zip(("more", "less"), words, strict=True)))
+
+
+def _with_words(chart: Chart, words: Mapping[str, str]) -> Chart:
+    """The chart with the words of its legend: as a value, because Vega evaluates texts of a legend as expressions."""
+    named: Chart = chart.add_params(
+        alt.param(name="words", value={key: label_text(each) for key, each in words.items()})
+    )
+    return named
+
+
+def _lean_words(estimate: Estimate, run: AuditResult | None) -> Mapping[str, str]:
+    """What the colours of a chart of intervals mean."""
+    if estimate.statistic == CHANGE:
+        return CHANGE_WORDS
+    if run is None or estimate.statistic not in SLOTTED:
+        return LEAN_WORDS
+    first, second = sides_of(run, estimate)
+    return LEAN_WORDS | {"above": f"towards {first}", "below": f"towards {second}"}
 
 
 def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
@@ -191,7 +233,7 @@ def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
     ]
 
 
-def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) -> Chart:
+def _histogram(name: str, values: Sequence[float], banded: bool) -> Chart:
     limit = reach(values, banded=banded)
     x = (
         alt.X("left:Q")
@@ -199,21 +241,18 @@ def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) 
         .scale(domain=[-limit, limit], nice=False)
         .title("difference per token" if banded else "difference")
     )
-    legend = alt.Legend(labelExpr=_SLOT_SIDES if slot else _SIDES, orient="bottom", titleOrient="left", titleLimit=0)
+    legend = alt.Legend(labelExpr=WORDS, orient="bottom", titleOrient="left", titleLimit=0)
     side = alt.Color("side:N").scale(domain=["more", "less"], range=[ORANGE, BLUE])
     side = side.title("scores higher:").legend(legend)
-    bars = alt.Chart(alt.InlineData(values=bins(values, limit))).mark_bar(binSpacing=0)
-    bars = bars.encode(x=x, x2="right:Q", y=alt.Y("pairs:Q").title("pairs"), color=side)
+    rows = bins(values, limit)
+    bars = alt.Chart(alt.InlineData(values=rows)).mark_bar(binSpacing=0)
+    counts = (
+        alt.Y("pairs:Q").title("pairs").axis(tickCount=min(4, max(int(row["pairs"]) for row in rows)), tickMinStep=1)
+    )
+    bars = bars.encode(x=x, x2="right:Q", y=counts, color=side)
     band = alt.Chart(alt.InlineData(values=[{"left": -BAND, "right": BAND}] if banded else []))
     band = band.mark_rect(color=GREY, opacity=0.25, aria=False).encode(x=x, x2="right:Q")
     return alt.layer(bars, band).properties(width=205, height=120, title=name)
-
-
-_SIDES = "datum.label == 'more' ? 'the stereotyping sentence' : 'the other sentence'"
-_SLOT_SIDES = "datum.label == 'more' ? 'the first word' : 'the second word'"
-_LEANS = "{above: 'above the reference value', within: 'not beyond chance', below: 'below it'}[datum.label]"
-_SLOTS = "{above: 'first word', within: 'not beyond chance', below: 'second word'}[datum.label]"
-_CHANGES = "{above: 'rose', within: 'no significant change', below: 'fell'}[datum.label]"
 
 
 def _layers(
@@ -222,8 +261,7 @@ def _layers(
     """The layers of an interval chart: the null, the intervals and the values; the axis also has room for `scores`."""
     known = any(estimate.null is not None for estimate in estimates)
     statistic = estimates[0].statistic
-    words = _CHANGES if statistic == CHANGE else _SLOTS if statistic in SLOTTED else _LEANS
-    legend = alt.Legend(values=["above", "within", "below"], labelExpr=words, orient="bottom", titleOrient="left")
+    legend = alt.Legend(values=["above", "within", "below"], labelExpr=WORDS, orient="bottom", titleOrient="left")
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
     color = color.title("Holm-corrected:" if any(e.group != "all" for e in estimates) else None).legend(
         legend if statistic in (*DIRECTED, *SLOTTED) else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from unmask.audit.interpretation import slot_sides
+from unmask.audit.interpretation import side_words, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
@@ -29,7 +30,8 @@ def side_by_side(runs: Sequence[AuditResult], names: Sequence[str]) -> list[Figu
     """The headline estimates of all models, one chart for each kind of statistic."""
     drawn: list[Figure] = []
     by_run = [run.headlines() for run in runs]
-    for title, members in charts.panels(estimate for estimates in by_run for estimate in estimates):
+    every = [estimate for estimates in by_run for estimate in estimates]
+    for title, members in charts.panels(every, partial(charts.sides_of, runs[0])):
         wanted = {id(estimate) for estimate in members}
         rows = [
             charts.point(estimate, f"{estimate.measure} · {estimate.data}", name)
@@ -122,7 +124,8 @@ def difference_histograms(runs: Sequence[AuditResult]) -> list[Figure]:
         ]
         if all(values for _, values, _ in named):
             title = f"{head.measure} on {head.data}: differences of the two scores, by model"
-            chart = charts.differences(named, slot=selection.is_open(head), columns=min(3, len(runs)))
+            words = side_words(charts.sides_of(runs[0], head)) if selection.is_open(head) else charts.PAIR_WORDS
+            chart = charts.differences(named, words, columns=min(3, len(runs)))
             _add(drawn, "differences", title, chart, ". The table has their spread.")
     return drawn
 

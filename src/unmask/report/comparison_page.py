@@ -115,6 +115,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
             for number, other in enumerate(runs[1:], start=1)
             for head in _shared_heads(runs[0], other)
         ],
+        "kinds": selection.item_kinds([e for run in runs for e in run.headlines()]),
         "more_limits": LIMITS,
         "meanings": list(meanings.values()),
         "cards": list(cards.values()),

@@ -100,8 +100,9 @@ def decided_pairs(run: AuditResult, estimates: Sequence[Estimate]) -> list[tuple
     chosen = []
     for estimate in estimates:
         scored = items_of(run, estimate)
-        rows = largest_differences(scored, SHOWN), smallest_differences(scored, UNDECIDED)
-        chosen.append((side_names(run, estimate), *rows))
+        largest, smallest = largest_differences(scored, SHOWN), smallest_differences(scored, UNDECIDED)
+        shown = {row["item"] for row in largest}  # of few pairs the smallest are among the largest: once is enough
+        chosen.append((side_names(run, estimate), largest, [row for row in smallest if row["item"] not in shown]))
     tokens = run.tokens_of({row["item"] for _, largest, smallest in chosen for row in (*largest, *smallest)})
     return [
         (_pair_views(largest, tokens, names), _pair_views(smallest, tokens, names))

@@ -38,7 +38,7 @@ def _from_facts(result: AuditResult) -> str:
 
 
 def names_files(result: AuditResult) -> bool:
-    """Whether the command names a folder or a file of the user, whose path is not recorded."""
+    """Whether the command names a folder or a file of the user."""
     model = result.meta.get("model") or {}
     local = not (model.get("revision") or model.get("built_in"))
     return local or any(card.get("verified") is None for card in result.meta.get("data") or ())

@@ -41,6 +41,11 @@ def is_open(estimate: Estimate) -> bool:
     return estimate.statistic in SLOTTED
 
 
+def item_kinds(estimates: Sequence[Estimate]) -> set[str]:
+    """Whether the estimates are of `pairs`, of `templates` or of both; of `pairs` if there are none."""
+    return {"templates" if is_open(estimate) else "pairs" for estimate in estimates} or {"pairs"}
+
+
 def model_names(runs: Sequence[Result]) -> list[str]:
     """A name for each run: its model; with its folder or number if two runs have the same model."""
     ids = [str((run.meta.get("model") or {}).get("id", "a language model")) for run in runs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -99,26 +99,47 @@ def method_text(estimate: Estimate) -> str:
 
 
 def headlines_by_dataset(result: AuditResult) -> list[dict[str, Any]]:
-    """For every dataset its title, its headline in plain words, what is noise and valid, and a row a measure."""
+    """For every dataset its title, its headline in plain words, and a row a measure."""
     cards = result.meta.get("data") or []
     titles = {
         card.get("name"): (card.get("title") or card.get("name"))
         + (f" ({count_items(card)})" if "subset_of" in card else "")
         for card in cards
     }
-    by_dataset: dict[str, list[Estimate]] = {}
-    for estimate in result.headlines():
-        by_dataset.setdefault(estimate.data, []).append(estimate)
     return [
         {
             "title": str(titles.get(data, data)),
             "headlines": headlines(result, data),
-            "cautions": [sentence_case(line) for line in cautions(estimates)],
             "rows": [verdict_row(each, result) for each in estimates],
             "note": f"† {WEAK}." if failure(result, data) == DOUBTFUL else "",
         }
-        for data, estimates in by_dataset.items()
+        for data, estimates in _by_dataset(result).items()
     ]
+
+
+def caution_lines(result: AuditResult) -> tuple[list[str], list[str]]:
+    """What is noise, and which measures are valid: a sentence for all datasets of which the same is true."""
+    by_dataset = _by_dataset(result)
+    shared: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})  # the datasets of every line
+    for data, estimates in by_dataset.items():
+        *noise, validity = cautions(estimates)
+        for lines, by_line in zip((noise, [validity]), shared, strict=True):
+            for line in lines:
+                by_line.setdefault(line, []).append(data)
+
+    def sentences(by_line: Mapping[str, Sequence[str]]) -> list[str]:
+        several = len(by_dataset) > 1
+        return [f"{', '.join(names)}: {line}." if several else sentence_case(line) for line, names in by_line.items()]
+
+    return sentences(shared[0]), sentences(shared[1])
+
+
+def _by_dataset(result: AuditResult) -> dict[str, list[Estimate]]:
+    """The headline estimates of every dataset."""
+    by_dataset: dict[str, list[Estimate]] = {}
+    for estimate in result.headlines():
+        by_dataset.setdefault(estimate.data, []).append(estimate)
+    return by_dataset
 
 
 def verdict_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
@@ -142,7 +163,7 @@ def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
         "n": f"{sizes.size:,}",
         "inside": f"{inside:,} ({numbers.number(100 * inside / sizes.size, 0)}%)" if banded else "–",
         "median": numbers.number(float(np.median(sizes)), 3),
-        "largest": numbers.number(float(sizes.max()), 2),
+        "largest": numbers.number(float(sizes.max()), 3),
         "beyond": f"{int(np.sum(sizes > limit)):,}",
     }
 
@@ -166,22 +187,9 @@ def card_table(result: AuditResult) -> Table:
 
 def verdict_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The verdict on every headline estimate in plain words; what is noise and valid is in the note."""
-    said = {line: None for result in results for line in caution_lines(result)}
+    said = {line: None for result in results for lines in caution_lines(result) for line in lines}
     columns = _model_first(names, "data", "measure", "verdict")
     return _table(_of("Verdicts", names), columns, _verdicts(results, names, lambda each: each.finding), " ".join(said))
-
-
-def caution_lines(result: AuditResult) -> list[str]:
-    """What every reader of the numbers of each dataset should know, a sentence each."""
-    by_dataset: dict[str, list[Estimate]] = {}
-    for estimate in result.headlines():
-        by_dataset.setdefault(estimate.data, []).append(estimate)
-    named = len(by_dataset) > 1
-    return [
-        f"{f'{data}: ' if named else ''}{line if named else sentence_case(line).removesuffix('.')}."
-        for data, estimates in by_dataset.items()
-        for line in cautions(estimates)
-    ]
 
 
 def verdict_records(results: Sequence[AuditResult], names: Sequence[str]) -> list[dict[str, str]]:

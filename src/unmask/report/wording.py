@@ -166,7 +166,7 @@ def read_change(comparison: Comparison, null: float | None) -> str:
     if not math.isfinite(comparison.change):
         return "not measured in both"
     if not is_significant(comparison):
-        return NO_CHANGE
+        return f"{NO_CHANGE} after correction" if comparison.difference.excludes(0) else NO_CHANGE
     way = "rose" if comparison.change > 0 else "fell"
     if comparison.statistic in ("lms", "icat"):
         return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"

@@ -37,7 +37,7 @@ from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
 from unmask.measures import find
 from unmask.models import Lm, open_lm
 from unmask.models.fast.process import HeapTrimmer
-from unmask.models.fill import SLOT
+from unmask.models.slots import SLOT
 
 CHUNK = 32  # pairs processed together
 TOP = 60  # model predictions considered per slot

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { choice, count, el, number, show, signed, simpleTable, SIGN, trouble } from "./dom.js";
 import { address, go, note } from "./links.js";
-import { column, isDirected, meaning, named, outcome, shared, store } from "./store.js";
+import { column, isDirected, meaning, named, outcome, shared, sides, store } from "./store.js";
 import { scatter } from "./scatter.js";
 
 /** Show the comparison that the settings name. */
@@ -80,8 +80,10 @@ function flipped(wanted) {
   }
   const flips = points.filter((point) => point.flips).length;
   const kinds = SHOWN.filter((kind) => kind !== "tie" || Object.keys(counts).some((name) => name.includes("tie")));
-  const columns = [{ title: `${runs[wanted.a].name} ↓ · ${runs[wanted.b].name} →` }, ...kinds.map((kind) => ({ title: `${SIGN[kind]} ${kind}`, number: true }))];
-  const rows = kinds.map((one) => [`${SIGN[one]} ${one}`, ...kinds.map((other) => (counts[`${one} ${other}`] || 0).toLocaleString("en"))]);
+  const names = points.length ? sides(points[0].line) : {};
+  const titled = (kind) => `${SIGN[kind]} ${names[kind] ?? kind}`;
+  const columns = [{ title: `${runs[wanted.a].name} ↓ · ${runs[wanted.b].name} →` }, ...kinds.map((kind) => ({ title: titled(kind), number: true }))];
+  const rows = kinds.map((one) => [titled(one), ...kinds.map((other) => (counts[`${one} ${other}`] || 0).toLocaleString("en"))]);
   const to = address("pairs", { measure: wanted.measure, outcome: "flips", sort: `-d${wanted.b}` });
   return el("div", { class: "beside" },
     el("div", {},

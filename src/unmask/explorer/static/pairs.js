@@ -176,10 +176,11 @@ const link = (line, state) =>
   el("a", { href: address("pair", { measure: state.wanted.measure }, store.pairs.item[line]), tabIndex: -1,
     on: { click: (event) => { event.preventDefault(); open(line, state); } } }, parts(store.pairs.item[line]));
 
-/** The name of an item: of a long one the end stays in sight, because it tells items apart. */
+/** The name of an item: of a long one the end stays in sight, because it tells items apart. Copied, it is one line. */
 function parts(item) {
-  const at = item.lastIndexOf("/");
-  return [el("span", { class: "start" }, at < 0 ? "" : item.slice(0, at)), el("span", { class: "end" }, item.slice(Math.max(0, at)))];
+  const at = Math.max(0, item.lastIndexOf("/"));
+  const room = `${item.length - at + 0.5}ch`; // that the end takes
+  return [el("span", { class: "start", vars: { "--end": room } }, item.slice(0, at)), el("span", { class: "end" }, item.slice(at))];
 }
 
 function texts(line) {

@@ -7,7 +7,7 @@ export const NO_SUM = "These scores are not sums of log-probabilities, so the pa
 
 /** One measure's sentences, every token shaded by its contribution to the difference. */
 export function strips(one, names) {
-  const head = el("p", { class: "verdict" }, el("strong", {}, one.measure), " ",
+  const head = el("p", { class: "preferred" }, el("strong", {}, one.measure), " ",
     one.difference === null ? `${SIGN.unscored} not scored: ${one.reason}`
       : [el("span", { class: `value ${one.outcome}` }, `${SIGN[one.outcome]} ${signed(one.difference, 3)}`), " ",
         el("span", { class: "soft" }, won(one.outcome, names))]);

@@ -16,7 +16,8 @@ from unmask.models.endpoint.answers import Answer, AnswerStore, ScoredToken
 from unmask.models.endpoint.client import Refused
 from unmask.models.endpoint.completions import Completion, spell
 from unmask.models.endpoint.lm import EndpointLm, echo_answer
-from unmask.models.fill import LikeliestTokens, SlotPrediction, Vocabulary, WordSearch
+from unmask.models.fill import LikeliestTokens, Vocabulary, WordSearch
+from unmask.models.slots import SlotPrediction
 
 TOPS = (100, 20, 5)  # likeliest tokens asked for: as many as the server gives
 EMPTY = "no text before the slot: a causal model has nothing to go on"
