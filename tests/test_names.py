@@ -18,7 +18,7 @@ IRREGULAR = re.compile(
     "begun|bound|built|chosen|cut|done|drawn|fed|found|given|held|kept|known|laid|learnt|left|made|met|put|read|"
     "said|seen|sent|set|shown|split|spread|taken|taught|thrown|told|won|worn|written"
 )
-PLAIN = {"read", "signed"}  # a verb; and the key `signed` of result files
+PLAIN = {"read", "signed", "undisturbed"}  # a verb; the key `signed` of result files; an adjective
 DIALECT = re.compile(r"(?i)_*(pupil|lesson|taught|chief|dice|foreseen|seen|found|looked|told)s?")  # as names of things
 
 

@@ -121,9 +121,12 @@ def test_the_interval_holds_the_effect_and_repeats() -> None:
     assert single.low < single.high
 
 
-def test_the_interval_resamples_words_of_all_four_sets() -> None:
-    """Against effect sizes of sets resampled in a loop: the middle and the ends of both distributions."""
-    four = sets(21, (9, 9, 7, 7))
+@pytest.mark.parametrize("sizes", [(9, 9, 7, 7), (12, 7, 14, 5)])
+def test_the_interval_resamples_words_of_all_four_sets(sizes: tuple[int, int, int, int]) -> None:
+    """Against effect sizes of sets resampled in a loop: the ends of both distributions."""
+    four = sets(21, sizes)
+    four[1][:, 0] += 2  # Y lies near B: with the words of the larger A alone there would be no effect
+    four[3][:, 0] += 2
     rng = np.random.default_rng(0)
     redrawn = []
     for _ in range(1500):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
+from unmask import data
 from unmask.core.errors import DataError, StatsError
 from unmask.vectors.directions import (
     GENDER,
@@ -30,6 +31,13 @@ FLAT = WordVectors(
 
 def random_vectors(seed: int, names: list[str], size: int = 5) -> WordVectors:
     return WordVectors(tuple(names), np.random.default_rng(seed).normal(size=(len(names), size)), "made")
+
+
+def test_every_pair_has_its_masculine_word_first() -> None:
+    """A misspelt word would have no vector and be left out; a pair in the other order would turn the direction."""
+    known = {(pair.masculine, pair.feminine) for pair in data.read("word-pairs").pairs}
+    assert len(set(GENDER)) == 10
+    assert set(GENDER) - known == {("John", "Mary")}
 
 
 def test_hand_computed_values() -> None:

@@ -64,13 +64,13 @@ class AccuracyGap(NamedTuple):
 def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list[CoreferenceAnswer]:
     """Answer every item by `antecedent`."""
     lm = session.lm
-    lm.prime([_text_with(item, person)[0] for item in items for person in (item.gold, item.other)])
+    lm.prime([_completed_text(item, person)[0] for item in items for person in (item.gold, item.other)])
     probes: dict[tuple[str, str], Probe] = {}
     reasons: dict[str, str] = {}
     for item in items:
         try:
             for person in (item.gold, item.other):
-                text, span = _text_with(item, person)
+                text, span = _completed_text(item, person)
                 encoded, positions = lm.encode(text), lm.token_positions(text, *span)
                 if not positions:
                     raise Unscorable(f"the tokenizer finds no token in {person!r}")
@@ -87,7 +87,7 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
     ]
 
 
-def _text_with(item: CoreferenceItem, person: str) -> tuple[str, tuple[int, int]]:
+def _completed_text(item: CoreferenceItem, person: str) -> tuple[str, tuple[int, int]]:
     """The text that ends with a candidate, and where the candidate is."""
     before, phrase = _continuation(item, person)
     return f"{before}{phrase}.", (len(before), len(before) + len(phrase))
