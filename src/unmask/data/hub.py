@@ -108,6 +108,7 @@ def load(data: HubData, *, name: str, columns: Mapping[str, Column] | None = Non
 def fetch(data: HubData, *, offline: bool = False) -> HubFiles:
     """The Parquet files of a split, downloaded into the hub's cache unless they are there; and its card."""
     from huggingface_hub import is_offline_mode
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     offline = offline or is_offline_mode()
     unreachable = "" if offline else connection_problem()
@@ -117,6 +118,11 @@ def fetch(data: HubData, *, offline: bool = False) -> HubFiles:
     except UnmaskError:
         raise
     except Exception as error:  # of the network, the hub, or the disk
+        if offline and isinstance(error, LocalEntryNotFoundError):
+            raise DataError(
+                f"cannot read {PREFIX}{data.repo}: it is not in the cache, and offline mode is on; read it once "
+                "without offline"
+            ) from None
         reason = unreachable or shorten(one_line(str(error).strip().split("\n", 1)[0]), 300) or type(error).__name__
         advice = "check the network connection" if unreachable else _advice(error, offline=offline)
         raise DataError(f"cannot read {PREFIX}{data.repo} ({reason}): {advice}") from error

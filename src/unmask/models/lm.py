@@ -10,6 +10,7 @@ from operator import not_
 from typing import Any, Literal, cast
 
 from unmask.core.errors import Unscorable
+from unmask.core.progress import Step
 from unmask.core.types import Check, Encoded, Kind
 from unmask.models.network import Network
 
@@ -108,8 +109,11 @@ class Lm:
         """The id of the unknown token, where the tokenizer has one."""
         return self.tokenizer.unk_token_id  # type: ignore[no-any-return]
 
-    def prime(self, texts: Sequence[str]) -> None:
-        """Encode many texts at once into the cache that `encode` reads; the oldest entries are evicted."""
+    def prime(self, texts: Sequence[str], progress: Step | None = None) -> None:
+        """Encode many texts at once into the cache that `encode` reads; the oldest entries are evicted.
+
+        `progress` is for models that take long to answer (`endpoint.lm`).
+        """
         new = list(dict.fromkeys(text for text in texts if (text, None) not in self._encoded))
         for text, encoded in zip(new, self._encode_all(new) if new else (), strict=True):
             self._encoded[text, None] = encoded

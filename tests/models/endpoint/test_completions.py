@@ -31,6 +31,10 @@ def completion(*tokens: str, first: float | None = None) -> Completion:
             Spelling(0, ((0, 1),) * 3 + ((1, 2), (2, 4))),
         ),
         ("a é", ("a", " ", "\ufffd", "\ufffd"), Spelling(0, ((0, 1), (1, 2), (2, 3), (2, 3)))),
+        ("a é!", ("a", " ", "", "", "!"), Spelling(0, ((0, 1), (1, 2), (2, 3), (2, 3), (3, 4)))),  # llama-cpp-python
+        ("日本", ("", "", "", "本"), Spelling(0, ((0, 1),) * 3 + ((1, 2),))),
+        ("ab cd", ("ab", "", "cd"), Spelling(0, ((0, 2), (2, 3), (3, 5)))),
+        ("ab cd", ("ab", "", "", "x"), None),
         ("ab cd", ("ab",), None),  # cut off
         ("ab cd", ("x", "y"), None),  # what was generated
         ("ab cd", ("ab", " ce"), None),
@@ -40,6 +44,14 @@ def completion(*tokens: str, first: float | None = None) -> Completion:
 def test_the_tokens_of_a_prompt_are_found(prompt: str, tokens: tuple[str, ...], expected: Spelling | None) -> None:
     given = completion(*tokens) if tokens else Completion((), (), ())
     assert spell(prompt, given) == expected
+
+
+def test_generated_tokens_are_not_the_prompts() -> None:
+    """A part of a character that was generated must not be taken for one of the prompt's last character."""
+    values, top = (None, -1.0, -1.0), ({},) * 3
+    assert spell("aé", Completion(("a", "\ufffd", "\ufffd"), values, top, 1)) == Spelling(0, ((0, 1), (1, 2)))
+    left_out = Completion(("a", " b", " c"), values, top, 1)  # the answer ends with the prompt
+    assert spell("a b c", left_out) == Spelling(0, ((0, 1), (1, 3), (3, 5)))
 
 
 def test_an_answer_is_stored_whole() -> None:
@@ -66,7 +78,7 @@ ANSWERS: dict[str, Any] = {
 @pytest.mark.parametrize("reason", ANSWERS)
 def test_an_answer_of_another_shape_is_one_line(server: Server, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = opened(server)
-    monkeypatch.setattr(lm.server.client, "post", lambda *_: ANSWERS[reason])
+    monkeypatch.setattr(lm.server.client, "post", lambda *_, **__: ANSWERS[reason])
     with pytest.raises(ModelError, match=reason):
         lm.server.complete(["a"])
 

@@ -91,6 +91,13 @@ def test_nothing_is_asked_twice_in_a_run_or_the_next(server: Server) -> None:
     assert again.tokens(again.encode(texts[0]).ids) == first.tokens(first.encode(texts[0]).ids)
 
 
+def test_progress_is_shown_while_a_server_is_asked(server: Server) -> None:
+    """A slow server would otherwise look like a command that hangs."""
+    shares: list[float] = []
+    opened(server).prime(["One sentence.", "", "Another sentence.", "One sentence."], shares.append)
+    assert shares == [0.5, 1.0]
+
+
 def test_a_run_that_broke_off_is_resumed(server: Server, tmp_path: Path) -> None:
     texts = [f"Sentence number {number}." for number in range(40)]
     lm = opened(server, retries=0, parallel=1)

@@ -75,15 +75,19 @@ class Client:
 
     def get(self, path: str) -> Any:
         """The JSON at a path below the address."""
-        return self._ask("GET", path, None)
+        return self._ask("GET", path, None, self.serving.retries)
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The JSON that the server answers with; Refused or ModelError if it does not."""
-        return self._ask("POST", path, body)
+    def post(self, path: str, body: dict[str, Any], *, retries: int | None = None) -> Any:
+        """The JSON that the server answers with; Refused or ModelError if it does not.
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        With `retries` it is asked no more often than that again.
+        """
+        most = self.serving.retries
+        return self._ask("POST", path, body, most if retries is None else min(retries, most))
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None, retries: int) -> Any:
         last = _Attempt(0)
-        for number in range(self.serving.retries + 1):
+        for number in range(retries + 1):
             self._wait(self._not_before - monotonic())
             begin = monotonic()
             last = self._attempt(method, path, body)
@@ -94,13 +98,13 @@ class Client:
             if not last.is_repeated:
                 raise self._refusal(last)
             self._was_connected |= last.is_connected
-            if number == min(FIRST_CONTACT, self.serving.retries) and not self._was_connected:
+            if number == min(FIRST_CONTACT, retries) and not self._was_connected:
                 raise ModelError(
                     f"no server at {self.address.url} ({last.problem}): check the URL, the network and that it runs"
                 )
-            if number < self.serving.retries:
+            if number < retries:
                 self._back_off(last, number)
-        times = f"{self.serving.retries + 1} times" if self.serving.retries else "once"
+        times = f"{retries + 1} times" if retries else "once"
         raise ModelError(
             f"{self.address.url} was asked {times}, the last time it failed: {last.problem}; try again later"
         )

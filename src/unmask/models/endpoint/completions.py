@@ -57,11 +57,13 @@ class Completions:
         """How messages call it."""
         return f"{self.model} at {self.client.address.url}"
 
-    def complete(self, prompts: Sequence[str], *, echo: bool = True, top: int = 1, tokens: int = 1) -> list[Completion]:
+    def complete(
+        self, prompts: Sequence[str], *, echo: bool = True, top: int = 1, tokens: int = 1, retries: int | None = None
+    ) -> list[Completion]:
         """The answers to some prompts, in one request; Refused if the server does not take them."""
         asked: str | list[str] = prompts[0] if len(prompts) == 1 else list(prompts)
         body = {"model": self.model, "prompt": asked, "max_tokens": tokens, "temperature": 0, "logprobs": top}
-        answer = self.client.post("/completions", {**body, "echo": echo})
+        answer = self.client.post("/completions", {**body, "echo": echo}, retries=retries)
         return self._parse(answer, len(prompts), tokens)
 
     def complete_all(self, prompts: Sequence[str], *, top: int = 1) -> Iterator[tuple[str, Completion | str]]:
@@ -158,8 +160,16 @@ def _top(given: Any, name: str) -> dict[str, float]:
 
 def spell(prompt: str, completion: Completion) -> Spelling | None:
     """Find the tokens that spell the prompt; None if they do not."""
-    tokens, front = completion.tokens[: len(completion.tokens) - completion.generated], 0
-    if tokens and completion.logprobs[0] is None and _step(prompt, 0, tokens[0]) is None and not is_broken(tokens[0]):
+    prompt_tokens = completion.tokens[: len(completion.tokens) - completion.generated]
+    found = _spell(prompt, completion, prompt_tokens)
+    if found is None and completion.generated:  # some servers leave out what they generated
+        found = _spell(prompt, completion, completion.tokens)
+    return found
+
+
+def _spell(prompt: str, completion: Completion, tokens: Sequence[str]) -> Spelling | None:
+    front = 0
+    if tokens and completion.logprobs[0] is None and _is_front(prompt, tokens):
         front = 1
     spans: list[tuple[int, int]] = []
     at, number = 0, front
@@ -190,9 +200,16 @@ def _step(prompt: str, at: int, token: str) -> int | None:
     return len(bare) if at == 0 and bare and prompt.startswith(bare) else None
 
 
+def _is_front(prompt: str, tokens: Sequence[str]) -> bool:
+    """Whether the first token stands before the text; one without a text may also be a part of a character."""
+    if tokens[0]:
+        return _step(prompt, 0, tokens[0]) is None and not is_broken(tokens[0])
+    return len(tokens) > 1 and _step(prompt, 0, tokens[1]) is not None
+
+
 def is_broken(token: str) -> bool:
-    """Whether a token is a part of a character: several have the same text."""
-    return BROKEN in token or token.startswith("bytes:")
+    """Whether a token is a part of a character, which servers show by a mark, its bytes, or nothing."""
+    return not token or BROKEN in token or token.startswith("bytes:")
 
 
 def _resume(prompt: str, at: int, token: str | None, count: int) -> int | None:

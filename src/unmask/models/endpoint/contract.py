@@ -157,7 +157,7 @@ class _Check:
             "gives a token another log-probability with other text behind it", known[first], longer, (0, 0), count
         )
         try:
-            both = self.server.complete([first, second], top=TOP)
+            both = self.server.complete([first, second], top=TOP, retries=1)  # some answer with an error of their own
         except (Refused, ModelError):
             return 1
         for prompt, answer in zip((first, second), both, strict=True):

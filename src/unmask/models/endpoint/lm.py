@@ -113,12 +113,15 @@ class EndpointLm(Lm):
 
         return partial(search_words, self)
 
-    def prime(self, texts: Sequence[str]) -> None:
-        """Ask the server for many texts at once."""
+    def prime(self, texts: Sequence[str], progress: Step | None = None) -> None:
+        """Ask the server for many texts at once; `progress` is told which part of them was answered."""
         new = list(dict.fromkeys(text for text in texts if text not in self.sentences))
         empty = [text for text in new if not text]
         self.sentences.update(dict.fromkeys(empty, "no text: the tokenizer finds no token in the sentence"))
-        for text, answer in self._answers([text for text in new if text]):
+        asked = [text for text in new if text]
+        for done, (text, answer) in enumerate(self._answers(asked), 1):
+            if progress is not None:
+                progress(done / len(asked))
             self.sentences[text] = answer if isinstance(answer, str) else self._sentence(text, answer)
             found = self.sentences[text]
             if isinstance(found, _Sentence):
