@@ -174,7 +174,7 @@ def test_differences_are_over_the_same_tokens_and_tested_over_units(architecture
             *(len(other), only_aul, only_other),
         )
         assert shown["p"] == pytest.approx(p, rel=1e-6)
-        assert shown["difference"].unit == units.tag
+        assert shown["difference"].method.endswith(f" over {units.label}")
         assert shown["difference"].value == pytest.approx(100 * (only_aul - only_other) / len(other))
         assert shown["first"] - shown["second"] == pytest.approx(shown["difference"].value)
 

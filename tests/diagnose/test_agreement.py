@@ -152,7 +152,8 @@ def test_reverse_rankings_by_hand() -> None:
     down = {"age": [3.0, 3.1], "race": [2.0, 2.1], "sex": [1.0, 1.1]}
     finding = concluded(cps=up, aul=down)
     (row,) = finding.tables[0].rows
-    assert row[4] == Value(pytest.approx(-1.0), pytest.approx(-1.0), pytest.approx(-1.0), row[4].method)
+    assert row[4].method == "decided orders over 6 pairs"
+    assert (row[4].value, row[4].low, row[4].high) == pytest.approx((-1.0, -1.0, -1.0))
     assert [(row[2], row[4], row[5]) for row in finding.tables[1].rows] == [
         ("age", 3, 1),
         ("race", 2, 2),
@@ -172,6 +173,49 @@ def test_types_of_one_pair_are_not_ranked() -> None:
     finding = concluded(cps=by, aul=by)
     assert finding.tables == ()
     assert "fewer than 3 bias types" in finding.notes[1]
+
+
+def by_writer(spread: float) -> Any:
+    """Three types of ten pairs, of five writers who differ: two measures rank them alike."""
+    rows = []
+    for name in ("aul", "cps"):
+        for level, category in enumerate(("age", "race", "sex")):
+            for at in range(10):
+                value = level + spread * (at // 2 - 2) + 0.01 * (at % 2)
+                groups = {"category": category, "writer": f"{category} {at // 2}"}
+                outcome: Outcome = "more" if value > 0 else "less"
+                scores = {"more": value, "less": 0.0}
+                rows.append(Row(name, "own", f"{category}-{at:02}", groups, scores, outcome))  # type: ignore[arg-type]
+    data = datasets.from_records([("a b", "a c")] * 30, name="own")
+    result = {name: [row for row in rows if row.measure == name] for name in ("aul", "cps")}
+    return [DiagnosisObservation({"id": "m"}, data, result)]
+
+
+def test_orders_are_decided_over_writers_not_over_pairs() -> None:
+    """Writers differ by 0.4 and pairs of one hardly: pairs taken for independent decide more orders than there are."""
+    observations = by_writer(0.4)
+    (row,) = AGREEMENT.conclude(observations, DiagnosisSettings()).tables[0].rows
+    assert row[4].method == "decided orders over 15 writers"
+    assert (row[4].value, row[4].low, row[4].high) == pytest.approx((1.0, -1 / 3, 1.0))
+    (alone,) = AGREEMENT.conclude(observations, DiagnosisSettings(independent=True)).tables[0].rows
+    assert alone[4].method == "decided orders over 30 pairs"
+    assert alone[4].low == pytest.approx(1.0)
+    (estimate,) = AGREEMENT.estimates(observations, DiagnosisSettings())
+    assert estimate.unit == "writer"
+
+
+def test_a_type_of_one_writer_is_not_ranked() -> None:
+    (seen,) = by_writer(0.4)
+    rows = {
+        name: [
+            replace(row, groups=row.groups | {"writer": "x"}) if row.groups["category"] == "age" else row
+            for row in some
+        ]
+        for name, some in seen.result.items()
+    }
+    finding = AGREEMENT.conclude([replace(seen, result=rows)], DiagnosisSettings())
+    assert finding.tables == ()
+    assert "fewer than 3 bias types with two scored pairs that share no writer" in finding.notes[1]
 
 
 def test_templates_are_refused() -> None:

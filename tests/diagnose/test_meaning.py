@@ -159,7 +159,7 @@ def test_shuffled_tokens_equal_a_plain_count(architecture: str) -> None:
         assert shown["sd of draws"] == pytest.approx(statistics.stdev(after))
         assert shown["draws"] == DRAWS
         assert drop["tokens shuffled", counted]["drop"].value == pytest.approx(before - statistics.mean(after))
-        assert drop["tokens shuffled", counted]["drop"].unit == "target term"
+        assert drop["tokens shuffled", counted]["drop"].method.endswith(" target terms")
 
 
 @BOTH
@@ -173,7 +173,7 @@ def test_shuffled_words_equal_a_plain_count(architecture: str) -> None:
     shown = rows(section(architecture), 0)["words shuffled", "content tokens"]
     assert shown["draws"] == 3
     assert shown["accuracy"].value == pytest.approx(percent(hits))
-    assert rows(section(architecture), 1)["words shuffled", "content tokens"]["p"] is None
+    assert rows(section(architecture), 1)["words shuffled", "content tokens"]["p"] > 0
 
 
 # --------------------------------------------------------------------------------------- the shuffles

@@ -79,16 +79,16 @@ def test_scores_are_those_of_plain_loops(architecture: str) -> None:
         assert score.low < score.value < score.high
         theory = 2 * np.std(expected, ddof=1) / math.sqrt(len(expected))
         assert spread == pytest.approx(theory, rel=0.15)
-    sizes = [(row[2], row[4]) for row in by_size.rows]
-    assert sizes == [(name, size) for name in MEASURES[architecture] for size in (20, PAIRS)]
+    sizes = [(row[2], row[4], row[5]) for row in by_size.rows]
+    assert sizes == [(name, f"{size} pairs", size) for name in MEASURES[architecture] for size in (20, PAIRS)]
     for row in by_size.rows:
         whole = np.mean(values(architecture, str(row[2])))
-        if row[4] == PAIRS:
-            assert row[5] == pytest.approx(whole, abs=1e-4)
-            assert row[6] is None
+        if row[5] == PAIRS:
+            assert row[6] == pytest.approx(whole, abs=1e-4)
+            assert row[7] is None
         else:
-            assert isinstance(row[5], Value)
-            assert row[5].low <= row[5].value <= row[5].high
+            assert isinstance(row[6], Value)
+            assert row[6].low <= row[6].value <= row[6].high
 
 
 @pytest.mark.thorough
@@ -159,3 +159,48 @@ def test_what_makes_no_sense_is_refused() -> None:
         found_by(["roberta"], part(2), ("aul",), effect=60.0)
     with pytest.raises(DataError, match="cannot read pronoun-templates: its items are templates"):
         found_by(["roberta"], datasets.load("pronoun-templates"), ("aul",))
+
+
+def of_writers(*sizes: int) -> tuple[Dataset, list[Row]]:
+    """Pairs of writers; those of every second one are all won."""
+    writers = [str(writer) for writer, size in enumerate(sizes) for _ in range(size)]
+    data = datasets.from_records([("a b", "a c")] * len(writers), name="own")
+    rows = []
+    for at, writer in enumerate(writers):
+        won = int(writer) % 2
+        groups, scores = {"writer": writer}, {"more": float(won), "less": 1.0 - won}
+        rows.append(Row("aul", "own", f"{at:03}", groups, scores, "more" if won else "less"))  # type: ignore[arg-type]
+    return data, rows
+
+
+def test_writers_are_halved_and_their_design_effect_counts() -> None:
+    """Of 24 writers of 5 pairs, all won or all lost, the pairs are worth one each: five times as many are needed."""
+    data, rows = of_writers(*(5,) * 24)
+    seen = [DiagnosisObservation({"id": "m"}, data, {"aul": rows})]
+    found = STABILITY.conclude(seen, DiagnosisSettings(effect=10.0))
+    halves, needed, by_size = found.tables
+    (row,) = halves.rows
+    assert row[4:6] == (120, "24 writers")
+    assert row[7] == pytest.approx(2 * 50 / math.sqrt(23), rel=0.1)  # two standard errors over writers
+    (power,) = needed.rows
+    assert power[7] == pytest.approx(5 * 119 / 115, rel=1e-9)  # (1/4 / 23) over (1/4 / 119)
+    assert power[5] == pytest.approx(power[7] * required_pairs(10.0), rel=0.01)  # type: ignore[operator]
+    assert [each[4:6] for each in by_size.rows] == [("20 writers", 100), ("24 writers", 120)]
+    assert "halves of 120 pairs of 24 writers" in found.answers[0]
+    alone = STABILITY.conclude(seen, DiagnosisSettings(effect=10.0, independent=True))
+    assert alone.tables[0].rows[0][5] == "120 pairs"
+    assert alone.tables[0].rows[0][7] == pytest.approx(2 * 50 / math.sqrt(119), rel=0.1)
+    assert alone.tables[1].rows[0][5:] == (required_pairs(10.0), pytest.approx(12.7, abs=0.2), 1.0)
+    (estimate, *_) = STABILITY.estimates(seen, DiagnosisSettings())
+    assert estimate.unit == "writer"
+
+
+def test_one_writer_is_too_few_to_plan_with() -> None:
+    data, rows = of_writers(0, 6)
+    rows[0] = replace(rows[0], outcome="less", scores={"more": 0.0, "less": 1.0})
+    found = STABILITY.conclude([DiagnosisObservation({"id": "m"}, data, {"aul": rows})], DiagnosisSettings())
+    halves, needed, _ = found.tables
+    assert halves.rows[0][7] is None
+    assert halves.rows[0][6].method == "too few: 1 writer"  # type: ignore[union-attr]
+    assert needed.rows[0][5:] == (None, None, None)
+    assert found.answers == ()
