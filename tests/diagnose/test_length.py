@@ -101,7 +101,7 @@ def test_scores_by_length_equal_a_slow_computation(architecture: str, measures: 
 
 @pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 def test_aula_is_set_beside_its_normalised_form(architecture: str) -> None:
-    data = crows(ROWS)
+    data = independent(crows(ROWS))
     by = gaps(architecture, data)
     found = finding(LENGTH, architecture, data, ["aula"])
     rows = {row["part"]: row for row in rows_of(found, "AULA")}
@@ -152,3 +152,11 @@ def test_what_the_model_cannot_take_is_counted_apart() -> None:
     assert (row["pairs"], row["not counted"], row["largest difference"]) == (0, 1, 0)
     assert len(found.tables) == 1
     assert found.plots == ()
+
+
+def test_aula_is_compared_over_writers_unless_pairs_are_independent() -> None:
+    data = crows(ROWS)
+    over = {row["part"]: row for row in rows_of(finding(LENGTH, "roberta", data, ["aula"]), "AULA")}["all"]
+    assert " writers" in over["change"].method
+    alone = {row["part"]: row for row in rows_of(finding(LENGTH, "roberta", independent(data), ["aula"]), "AULA")}
+    assert "writers" not in alone["all"]["change"].method
