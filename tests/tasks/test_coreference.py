@@ -22,7 +22,9 @@ from unmask.models import Engine, open_lm
 from unmask.tasks import TaskSettings, find
 from unmask.tasks.coreference import (
     CoreferenceAnswer,
+    PronounPreference,
     accuracy_gap,
+    preference_rate,
     pro_anti_pairs,
     pronoun_preferences,
     resolve_pronouns,
@@ -196,6 +198,28 @@ def test_two_versions_of_a_template_count_as_one_unit() -> None:
     assert both.gap.low == pytest.approx(single.gap.low)  # the upper end is cut at 100 points
     gaps = [pro - anti for pro, anti in sides]
     assert both.gap.p == pytest.approx(ttest_1samp(gaps, 0).pvalue)
+
+
+def test_sentences_of_one_occupation_count_as_one_unit() -> None:
+    """Otherwise three sentences on each of six occupations would be taken for 18 independent ones."""
+    sides = [(1.0, 0.0), (1.0, 0.0), (0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
+    answers = [
+        replace(answer, item=replace(answer.item, id=f"{copy}/{answer.item.id}", groups={"occupation": occupation}))
+        for copy in range(3)
+        for answer in hand(sides)
+        for occupation in [answer.item.id.split("/")[1]]
+    ]
+    found = accuracy_gap(answers, seed=0, label="x")
+    assert (found.gap.n, found.gap.unit, found.pro.unit) == (18, "occupation", "occupation")
+    # all sentences of an occupation are answered alike: Student's test of the six gaps
+    assert found.gap.p == pytest.approx(ttest_1samp([pro - anti for pro, anti in sides], 0).pvalue)
+    preferences = [PronounPreference(answer.item, answer.gold - 0.5) for answer in answers]
+    rate = preference_rate(preferences, seed=0, label="x")
+    alone = preference_rate(
+        [replace(each, pro=replace(each.pro, groups={})) for each in preferences], seed=0, label="x"
+    )
+    assert (rate.unit, alone.unit, rate.value) == ("occupation", "", alone.value)
+    assert rate.high - rate.low > 1.3 * (alone.high - alone.low)
 
 
 @cache

@@ -265,6 +265,25 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     assert gay.n == 40
 
 
+def test_sentences_that_differ_in_the_term_alone_count_as_one_in_an_area() -> None:
+    values = np.array([0.1, 0.4, 0.6, 0.3, 0.7, 0.5, 0.9, 0.8])  # of eight sentences, every second one toxic
+    asked = {
+        terms: [
+            toxicity_sentences.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
+            for at in range(8)
+            for term in terms
+        ]
+        for terms in (("gay",), ("gay", "old", "deaf"))
+    }
+    once, thrice = (
+        toxicity.summarize(every, np.repeat(values, len(terms)), "x", seed=0).area for terms, every in asked.items()
+    )
+    assert (once.unit, thrice.unit, once.value) == ("", "sentence", thrice.value)
+    # three terms with the same scores say nothing more than one: the interval stays as wide but for its quantile
+    assert thrice.high - thrice.low > 0.95 * (once.high - once.low)
+    assert thrice.design_effect == pytest.approx(3, rel=0.15)
+
+
 @pytest.mark.thorough
 def test_a_planted_shift_of_one_term_is_found() -> None:
     asked, where = toxicity_sentences.load_sentences(TaskSettings())

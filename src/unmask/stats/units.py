@@ -30,6 +30,7 @@ COLUMNS = {
     "target": "target term",
     "original": "original pair",
     "stereotype": "stereotype",
+    "occupation": "occupation",
     "cluster": "sentence",
 }
 MIN_CROSSED = 4  # fewest words, and templates, for an interval over both: with 2 it covers 86 to 95%, with 3 93 to 98%

@@ -24,7 +24,7 @@ from unmask.data.examples import Example, user_source
 from unmask.data.sentences import split_sentences
 from unmask.findings import Cell, Table
 from unmask.stats.means import mean_interval, mean_test
-from unmask.stats.roc import roc_auc_difference
+from unmask.stats.roc import roc_auc, roc_auc_difference
 from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.toxicity_sentences import LABELS, label_sentence, term_pattern
 
@@ -126,7 +126,7 @@ def added_tables(observations: Sequence[TaskObservation], seed: int) -> tuple[Ta
     for without, with_data in zip(observations[::2], observations[1::2], strict=True):
         a, b = without.result.scored, with_data.result.scored
         terms = sorted(set(a.terms.tolist()) - {""})
-        found = roc_auc_difference(a.toxic, b.values, a.values)
+        found = roc_auc_difference(a.toxic, b.values, a.values, a.units())
         before, after = without.result.area.value, with_data.result.area.value
         whole.append((without.name, "all sentences", 1, before, after, found, found.p))
         for kind in ("subgroup", "BPSN", "BNSP"):
@@ -143,13 +143,15 @@ def added_tables(observations: Sequence[TaskObservation], seed: int) -> tuple[Ta
             ("model", "AUC", "terms", "without", "with", "change", "p"),
             tuple(whole),
             "The same sentences, scored by a classifier trained without and one trained with the added data. All "
-            "sentences: DeLong's interval; means: intervals over terms. A distance of 0: the term makes no difference.",
+            "sentences: DeLong's interval, those that differ in the term alone counting as one; means: intervals over "
+            "terms. A distance of 0: the term makes no difference.",
         ),
         Table(
             "BPSN AUC by term, without and with added data",
             ("model", "term", "without", "with", "change", "p"),
             tuple(by_term),
-            "Harmless sentences that name the term against hateful ones that do not; DeLong, p uncorrected.",
+            "Harmless sentences that name the term against hateful ones that do not; DeLong over sentences, p "
+            "uncorrected.",
         ),
     )
 
@@ -160,7 +162,7 @@ def _areas(a: ScoredSentences, b: ScoredSentences, term: str, kind: str) -> tupl
     toxic = a.toxic[of]
     if toxic.all() or not toxic.any():
         return None
-    first, second = (roc_auc_difference(toxic, each.values[of], np.zeros(len(toxic))).value + 0.5 for each in (a, b))
+    first, second = (roc_auc(toxic, each.values[of]).value for each in (a, b))
     return first, second
 
 
@@ -169,5 +171,5 @@ def _term_row(model: str, a: ScoredSentences, b: ScoredSentences, term: str) -> 
     if (areas := _areas(a, b, term, "BPSN")) is None:
         return None
     of = a.areas(term)["BPSN"]
-    found = roc_auc_difference(a.toxic[of], b.values[of], a.values[of])
+    found = roc_auc_difference(a.toxic[of], b.values[of], a.values[of], a.units(of))
     return (model, term, *areas, found, found.p)

@@ -25,8 +25,9 @@ from unmask.core.types import Probe
 from unmask.data.riddles import SOMEONE, CoreferenceItem
 from unmask.models import Lm
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean_interval, mean_test
-from unmask.stats.pooled import HitCounts, difference_interval, share_interval
+from unmask.stats.means import mean_interval
+from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
+from unmask.stats.units import units_of_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class PronounPreference:
 
 
 class AccuracyGap(NamedTuple):
-    """Pro − anti in points (p: McNemar), and the accuracy on either side in percent; over the same pairs."""
+    """Pro − anti in points, and the accuracy on either side in percent; over the same pairs."""
 
     gap: Estimate
     pro: Estimate
@@ -132,20 +133,19 @@ def pro_anti_pairs(items: Sequence[CoreferenceItem]) -> list[tuple[CoreferenceIt
 def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str) -> AccuracyGap:
     """Accuracy on either side and their difference, over the pairs whose two sentences could be scored.
 
-    Pairs of one template (`groups["template"]`) are resampled together; p is then Student's over templates.
+    The two versions of a template (`groups["template"]`) count as one item, and items of one occupation as one unit.
+    p is Student's over these; McNemar's, exact, if there are none.
     """
     by_id = {answer.item.id: answer for answer in answers}
     pairs = [(by_id[pro.id], by_id[anti.id]) for pro, anti in pro_anti_pairs([answer.item for answer in answers])]
     scored = [pair for pair in pairs if not any(answer.reason for answer in pair)]
     named = {"group": _group(label), "n": len(scored), "unscored": len(pairs) - len(scored)}
     counts = [hit_counts(side) for side in zip(*scored, strict=True)] or [hit_counts(()), hit_counts(())]
-    gaps = counts[0].hits - counts[1].hits
-    if (counts[0].trials > 1).any():
-        p = mean_test(gaps / counts[0].trials, 0.0)
-        gap = difference_interval(*counts, rng=generator(seed, f"{label}/gap"), unit="templates")
+    gap = difference_interval(*counts, rng=generator(seed, f"{label}/gap"), unit="templates")
+    if counts[0].units.codes or (counts[0].trials > 1).any():
+        p = difference_test(*counts)
     else:
-        p = mcnemar_p(cross_tabulate(*(each.hits == 1 for each in counts))) if scored else None
-        gap = mean_interval(100 * gaps, rng=generator(seed, f"{label}/gap"))
+        p = mcnemar_p(cross_tabulate(*(each.hits == 1 for each in counts)))
     pro, anti = (
         Estimate.of(accuracy(side, seed, f"{label}/{name}"), statistic=f"accuracy, {name}, %", null=50.0, **named)
         for name, side in zip(("pro", "anti"), counts, strict=True)
@@ -159,15 +159,18 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
 def hit_counts(answers: Sequence[CoreferenceAnswer]) -> HitCounts:
     """The right answers of each template, and how many were given; without templates each item is one."""
     units = [answer.item.groups.get("template", answer.item.id.rpartition("/")[0]) for answer in answers]
-    _, index = np.unique(np.array(units, dtype=np.str_), return_inverse=True)
+    _, first, index = np.unique(np.array(units, dtype=np.str_), return_index=True, return_inverse=True)
     hits = np.bincount(index, [answer.right for answer in answers])
-    return HitCounts(hits.astype(np.float64), np.bincount(index).astype(np.float64))
+    shared = units_of_items([answers[at].item.groups for at in first])
+    return HitCounts(hits.astype(np.float64), np.bincount(index).astype(np.float64), shared)
 
 
 def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, label: str) -> Estimate:
     """Percent of sentences in which the stereotypical pronoun is likelier; ties count half."""
-    values = np.array([preference.difference for preference in preferences if not preference.reason])
-    counts = HitCounts(np.sign(values) / 2 + 0.5, np.ones_like(values))
+    scored = [preference for preference in preferences if not preference.reason]
+    values = np.array([preference.difference for preference in scored])
+    units = units_of_items([preference.pro.groups for preference in scored])
+    counts = HitCounts(np.sign(values) / 2 + 0.5, np.ones_like(values), units)
     rate, name = accuracy(counts, seed, label), "stereotypical pronoun likelier, %"
     unscored = len(preferences) - values.size
     return Estimate.of(rate, statistic=name, group=_group(label), null=50.0, n=values.size, unscored=unscored)
@@ -179,11 +182,12 @@ def _group(label: str) -> str:
 
 
 def accuracy(counts: HitCounts, seed: int, label: str) -> Value:
-    """Percent right; Wilson's interval if every unit has one answer and there are no ties."""
+    """Percent right; Wilson's interval if every item has one answer and there are no ties."""
     if not counts.trials.size:
         return Value(NAN, method="nothing could be scored")
     if (counts.trials == 1).all() and (counts.hits % 1 != 0).any():
-        return replace(mean_interval(100 * counts.hits, rng=generator(seed, label)), value=counts.share)
+        ties = mean_interval(100 * counts.hits, rng=generator(seed, label), units=counts.units)
+        return replace(ties, value=counts.share)
     return share_interval(counts, rng=generator(seed, label), unit="templates")
 
 

@@ -24,8 +24,9 @@ from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
-from unmask.stats.roc import roc_auc_difference
+from unmask.stats.roc import roc_auc
 from unmask.stats.table import Flags
+from unmask.stats.units import Units, units_of
 from unmask.tasks.added_data import added_tables
 from unmask.tasks.name_sensitivity import NameSensitivity, measure_names, name_tables
 from unmask.tasks.sentiment import label_index
@@ -50,11 +51,16 @@ class TermResult:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSentences:
-    """Label, identity term and score of every sentence."""
+    """Label, identity term, template and score of every sentence."""
 
     toxic: Flags
     terms: NDArray[np.str_]
+    templates: NDArray[np.str_]
     values: Floats
+
+    def units(self, of: Flags | slice = slice(None)) -> Units:
+        """Some of the sentences as units: those that differ in the term alone are one."""
+        return units_of({"cluster": self.templates[of]})
 
     def areas(self, term: str) -> dict[str, Flags]:
         """Which sentences the subgroup, BPSN and BNSP AUC of a term are about."""
@@ -105,25 +111,23 @@ def toxicity_scores(probabilities: Floats, labels: Sequence[str], label: str | N
 def summarize(sentences: Sequence[LabelledSentence], values: Floats, source_name: str, *, seed: int) -> ToxicityResult:
     """The result from given scores."""
     toxic = np.array([sentence.toxic for sentence in sentences])
-    named = np.array([sentence.term for sentence in sentences])
+    named, templates = (np.array([getattr(each, name) for each in sentences]) for name in ("term", "template"))
     if not sentences or toxic.all() or not toxic.any():
         raise DataError("the data has only toxic or only harmless sentences: both are needed")
     shifts, spreads = term_shifts(sentences, values)
-    scored = ScoredSentences(toxic, named, values)
+    scored = ScoredSentences(toxic, named, templates, values)
     terms = []
     for name in sorted({sentence.term for sentence in sentences} - {""}):
         chosen = scored.areas(name)
         n = int(chosen["subgroup"].sum())
         fields: dict[str, Any] = {"group": f"term={name}", "n": n}
-        subgroup, bpsn, bnsp = (
-            _area(toxic[of], values[of], statistic=f"{area} AUC", **fields) for area, of in chosen.items()
-        )
+        subgroup, bpsn, bnsp = (_area(scored, of, statistic=f"{area} AUC", **fields) for area, of in chosen.items())
         shift = None
         if name in shifts:
             mean = mean_interval(shifts[name], rng=generator(seed, name), unit="sentences")
             shift = Estimate.of(mean, statistic="shift of score", null=0.0, **fields)
         terms.append(TermResult(name, shift, subgroup, bpsn, bnsp, n))
-    whole = _area(toxic, values, statistic="AUC", n=len(sentences))
+    whole = _area(scored, np.ones_like(toxic), statistic="AUC", n=len(sentences))
     assert whole is not None
     spread = mean_interval(spreads, rng=generator(seed, "spread"), unit="sentences")
     sensitivity = Estimate.of(spread, statistic="spread of the score over terms", n=len(sentences))
@@ -156,7 +160,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ("AUC", "lowest BPSN", "lowest BNSP", "sensitivity", "sentences"),
         lambda result: [(result.area, *_lowest(result), result.sensitivity, result.area.n)],
         "AUC: 0.5 is guessing, 1 perfect. Sensitivity: how much one sentence's score spreads over terms "
-        "(mean standard deviation). Intervals of areas: DeLong.",
+        "(mean standard deviation). Intervals of areas: DeLong, over sentences; those that differ in the term alone "
+        "count as one.",
     )
     by_term = table_by_model(
         observations,
@@ -198,13 +203,13 @@ def estimates(result: ToxicityResult) -> list[Estimate]:
     return [result.sensitivity, result.area, *(each for each in by_term if each is not None), *of_names]
 
 
-def _area(toxic: Flags, values: Floats, **fields: Any) -> Estimate | None:
-    """AUC with DeLong's interval, as its difference from a constant score, whose AUC is 0.5."""
+def _area(scored: ScoredSentences, of: Flags, **fields: Any) -> Estimate | None:
+    """The AUC over some of the sentences; None if they have one label only."""
+    toxic = scored.toxic[of]
     if not toxic.any() or toxic.all():
         return None
-    found = roc_auc_difference(toxic, values, np.zeros_like(values))
-    value, low, high = (each + 0.5 for each in (found.value, found.low, found.high))
-    return Estimate(value, low, high, found.method, null=0.5, **fields).clip(0.0, 1.0)
+    found = roc_auc(toxic, scored.values[of], scored.units(of))
+    return Estimate.of(found, null=0.5, p=found.p, **fields)
 
 
 def _by_shift(result: ToxicityResult) -> list[tuple[str, Estimate]]:

@@ -78,7 +78,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ],
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: the '
         "pronoun fits the statistics of the occupation it refers to. Both sides are the same sentences "
-        "except for the pronoun. p: McNemar, exact. Type 1 needs world knowledge, type 2 only grammar.",
+        "except for the pronoun. Intervals and p: over occupations. Type 1 needs world knowledge, type 2 only grammar.",
         digits=1,
     )
     rates = table_by_model(

@@ -123,8 +123,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "Pronouns resolved correctly, by gender",
         (*(f"{gender}, % right" for gender in genders), "n of each"),
         lambda result: [(*result.accuracy.values(), result.accuracy[GENDERS[0]].n)],
-        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Interval: templates '
-        "resampled.",
+        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Intervals: over '
+        "occupations.",
         digits=1,
     )
     gaps = table_by_model(
@@ -133,8 +133,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ("participant", "pro, % right", "anti, % right", "pro − anti", "p", "pairs"),
         lambda result: [(kind, gap.pro, gap.anti, gap.gap, gap.gap.p, gap.gap.n) for kind, gap in result.gaps.items()],
         "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. Named: the "
-        "other person is named by a noun; someone: by `someone`. p: McNemar, exact; of all, Student's over templates, "
-        "each with both its versions.",
+        "other person is named by a noun; someone: by `someone`. Intervals and p: over occupations.",
         digits=1,
     )
     others = table_by_model(
@@ -178,7 +177,7 @@ def estimates(result: WinogenderResult) -> list[Estimate]:
 
 
 def _accuracies(answers: Sequence[CoreferenceAnswer], group: str, seed: int) -> dict[str, Estimate]:
-    """Percent right by a group of the sentences; templates are resampled whole."""
+    """Percent right by a group of the sentences, with intervals over occupations."""
     scored = [each for each in answers if not each.reason]
     found = {}
     for name in dict.fromkeys(each.item.groups[group] for each in scored):
