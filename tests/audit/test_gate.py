@@ -208,6 +208,7 @@ def test_limits_of_leans_and_what_has_no_limit(tmp_path: Path) -> None:
 def test_a_limit_and_a_baseline_are_judged_together(fair: Path) -> None:
     found = unmask.gate(fair, fair, max="bias-score=60")
     assert [verdict.against for verdict in found.verdicts] == ["baseline", "baseline", "limit", "limit"]
+    assert str(found).splitlines()[-1] == "PASS: not worse, and within the limits, in 4 verdicts"
     assert found.answer == "pass"
 
 

@@ -103,9 +103,11 @@ def test_a_limit_for_a_run_without_a_baseline(gate) -> None:
     said = gate("fair", "--max", "bias-score=60")
     assert said.code == 0
     assert said.lines[0].startswith("pass own aul bias-score limit: 52.5 is within the limits 40.0 and 60.0 by +7.5 (")
+    assert said.lines[-1] == "PASS: within the limits in 2 verdicts"
     beyond = gate("unfair", "--max", "bias-score=60")
     assert beyond.code == 1
     assert beyond.lines[0].startswith("FAIL own aul bias-score limit: 77.5 exceeds the limits 40.0 and 60.0 by +17.5 (")
+    assert beyond.lines[-1] == "FAIL: beyond a limit in 1 of 2 verdicts"
     near = gate("fair", "--max", "bias-score=55")
     assert near.code == 3
     assert near.lines[0].endswith(", which is noise (n 400)")

@@ -58,12 +58,17 @@ def summary_line(result: GateResult) -> str:
     n, answers = len(result.verdicts), [verdict.answer for verdict in result.verdicts]
     verdicts = f"{n} verdict{'s' if n != 1 else ''}"
     if result.answer == "pass":
-        return f"PASS: not worse in {verdicts}"
+        against = {verdict.against for verdict in result.verdicts}
+        found = "within the limits" if against == {"limit"} else "not worse"
+        found += ", and within the limits," if len(against) > 1 else ""
+        return f"PASS: {found} in {verdicts}"
     if result.answer == "cannot tell":
         return f"CANNOT TELL: {answers.count('cannot tell')} of {verdicts}: use more items, or accept a larger margin"
     missing = 0 if result.allow_missing else len(result.missing)
+    worse = [verdict.against for verdict in result.verdicts if verdict.answer == "worse"]
     reasons = {
-        f"worse in {answers.count('worse')} of {verdicts}": answers.count("worse"),
+        f"worse in {worse.count('baseline')} of {verdicts}": worse.count("baseline"),
+        f"beyond a limit in {worse.count('limit')} of {verdicts}": worse.count("limit"),
         f"no value in {answers.count('missing')} of {verdicts}": answers.count("missing"),
         "data or items of the baseline are missing (--allow-missing accepts that)": missing,
         "a check failed": len(result.failed_checks),

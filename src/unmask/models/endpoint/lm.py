@@ -114,7 +114,7 @@ class EndpointLm(Lm):
         return partial(search_words, self)
 
     def prime(self, texts: Sequence[str], progress: Step | None = None) -> None:
-        """Ask the server for many texts at once; `progress` is told which part of them was answered."""
+        """Ask the server for many texts at once; `progress` receives the share of them that was answered."""
         new = list(dict.fromkeys(text for text in texts if text not in self.sentences))
         empty = [text for text in new if not text]
         self.sentences.update(dict.fromkeys(empty, "no text: the tokenizer finds no token in the sentence"))
