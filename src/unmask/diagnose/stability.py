@@ -155,10 +155,10 @@ def _comparison_power_table(observations: Observations, settings: DiagnosisSetti
         (model, data), (other, other_data) = a.names, b.names
         shared = [name for name in a.result if name in b.result and find(name).summary == "share"]
         for name in shared if data == other_data else ():
-            both = a.result[name], b.result[name]
-            first = comparisons(
-                *(find(name), *both), data=data, rng_seed=settings.seed, independent=settings.independent
-            )[0]
+            rows_of_both = a.result[name], b.result[name]
+            first, *_ = comparisons(
+                find(name), *rows_of_both, data=data, rng_seed=settings.seed, independent=settings.independent
+            )
             disagree = first.flips / first.n if first.n else NAN
             worth = max(1.0, first.design_effect or 1.0)
             known = first.difference.has_interval
