@@ -62,7 +62,7 @@ class Hand:
     def tokens(self, ids: Iterable[int]) -> list[str]:
         return [self.known[one] for one in ids]
 
-    def prime(self, texts: Sequence[str]) -> None:
+    def prime(self, texts: Sequence[str], progress: object = None) -> None:
         self.primed.append(list(texts))
 
     def cut(self, text: str) -> list[tuple[str, int, int]]:

@@ -148,7 +148,7 @@ def panels(rows: Sequence[Row], *, x: str, y: str, null: float | None = None, sq
 
 def _wide_panels(chart: Any, rows: Sequence[Row], field: str, *, least: int) -> Chart:
     """Panels as wide as the longest of their titles, which would overlap with the next one."""
-    width = max(least, TITLE_CHARACTER * max(len(str(row[field])) for row in rows))
+    width = max(least, TITLE_CHARACTER * max((len(str(row[field])) for row in rows), default=0))
     return in_panels(chart.properties(width=width), rows, field, columns=3 if 3 * width <= PANELS else 2)
 
 

@@ -228,7 +228,7 @@ def _neighbours(bias: NeighbourBias, result: VectorResult, source: str) -> Findi
     ends = tuple((word, share, bias.marked[word]) for word, share in _ends(order))
     columns_of_ends = ("word", "neighbours towards men (%)", "of neighbours that lean")
     bins = [{"value": share, "series": "knn-bias"} for _, share in order]
-    plot = Plot(
+    histogram = Plot(
         "knn-bias-words",
         "Share of neighbours that lean towards men, word by word",
         f"Histogram of the shares of {len(order)} words.",
@@ -236,7 +236,7 @@ def _neighbours(bias: NeighbourBias, result: VectorResult, source: str) -> Findi
     )
     correlation = Table(f"{result.measure.title} in {source}", columns, rows, note)
     tables = (correlation, Table(ENDS, columns_of_ends, ends, digits=1))
-    return Finding((description,), tables, (plot,), _left_out(result))
+    return Finding((description,), tables, (histogram,) if bins else (), _left_out(result))
 
 
 def _left_out(result: VectorResult) -> tuple[str, ...]:
