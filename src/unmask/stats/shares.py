@@ -47,9 +47,11 @@ def share_estimates(table: ScoreTable) -> list[Estimate]:
 
     Where directions are unbalanced, the mean of the two comes first.
     """
+    balanced = [balanced_score(part, group=group) for group, part in unbalanced_groups(table)]
     return [
-        *(balanced_score(part, group=group) for group, part in unbalanced_groups(table)),
+        *(each for each in balanced if each.group == "all"),
         *(bias_score(part, group=group) for group, part in table.all_and_categories()),
+        *(each for each in balanced if each.group != "all"),
         *(bias_score(part, group=group) for group, part in table.split_by("direction")),
         *_direction_scores(table),
     ]
@@ -63,7 +65,7 @@ def bias_score(table: ScoreTable, *, group: str) -> Estimate:
 def unbalanced_groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
     """Group `all` and the categories, as far as one direction has most of their pairs."""
     for group, part in table.all_and_categories():
-        if is_unbalanced(part.labels["direction"]):
+        if is_unbalanced(part.labels["direction"][part.is_counted]):
             yield group, part
 
 
