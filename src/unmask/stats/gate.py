@@ -104,7 +104,7 @@ def _verdict(each: Worsening, tolerance: float, margin: float, ps: tuple[float, 
         p_holm=ps[1],
         answer=_answer(amount, ps[1], margin),
         group=each.group,
-        turned=each.p_turned(margin) < each.p(tolerance),
+        turned=ps[1] < ALPHA and each.p_turned(margin) < each.p(tolerance),
     )
 
 
