@@ -56,6 +56,15 @@ def test_the_default_margin_does_not_grow_with_the_number_of_verdicts() -> None:
     assert alone.margin == pytest.approx((1.959964 + 1.644854) * 4 / 1.959964, abs=0.01)
 
 
+def test_what_a_user_would_call_unchanged_does_not_fail() -> None:
+    """Among many items any two trainings differ beyond chance: by 1.5 points, which nobody would act on."""
+    small = replace(ONE, amount=Value(1.5, 1.0, 2.0))
+    assert decide([small], [Allowance()])[0].answer == "not worse"
+    assert decide([small], [Allowance(margin=4.0)])[0].answer == "worse"
+    assert decide([small], [Allowance(tolerance=0.5)])[0].answer == "worse"
+    assert decide([replace(small, amount=Value(6.5, 6.0, 7.0))], [Allowance()])[0].answer == "worse"
+
+
 def test_without_a_known_margin_only_what_is_certainly_no_worse_passes() -> None:
     unknown = {"statistic": "toy"}
     assert answer(Value(-0.1, -1.0, 0.1), margin=None, **unknown) == "cannot tell"

@@ -85,6 +85,11 @@ class Worsening:
         """The smallest worsening that is found in 80 of 100 samples at this level; NaN without an interval."""
         return detectable_difference(self.rise or self.amount, versus="null", alpha=alpha)
 
+    def least(self) -> float:
+        """The smallest worsening that a user would not call unchanged: 5 points, or a tenth of an item's deviation."""
+        points = POINTS.get(self.statistic.removeprefix(BALANCED))
+        return SMALL * self.spread if points is None else points
+
     def default_margin(self) -> float:
         """What a user would call unchanged: 5 points, or what these items can show if that is more, at most 10.
 
@@ -92,8 +97,7 @@ class Worsening:
         In other units, a tenth and a fifth of an item's standard deviation; 0 if it is unknown: then only what is
         certainly no worse passes.
         """
-        points = POINTS.get(self.statistic.removeprefix(BALANCED))
-        least = SMALL * self.spread if points is None else points
+        least = self.least()
         most = least * LARGEST_MARGIN / SMALL
         visible = detectable_difference(self.rise or self.amount, versus="null", power=SURE)
         return min(max(least, visible), most) if math.isfinite(visible) and math.isfinite(least) else 0.0
