@@ -72,7 +72,7 @@ def concluded(folder: Path, follows: dict[str, str]) -> Finding:
 
 def test_a_measure_is_trusted_for_the_doses_it_follows(tmp_path: Path) -> None:
     found = concluded(tmp_path, {"cps": "age", "aul": "own"})
-    trusted = {(row["measure"], row["statistic"]): row["trust for"] for row in rows_of(found, "Which measure")}
+    trusted = {(row["measure"], row["statistic"]): row["follows"] for row in rows_of(found, "Which measure")}
     assert trusted["aul", "mean-difference"] == "age, religion"
     assert trusted["cps", "mean-difference"] == "age"
     assert "follows the doses best: aul" in found.answers[1]

@@ -106,7 +106,10 @@ def _validities(observations: tuple[DiagnosisObservation, ...], settings: Diagno
         for measure, by_axis in scores.rows.items():
             by_table = {
                 axis: [
-                    ScoreTable.of(find(measure), own[data].rows[measure][axis], data=data) for own in observed.values()
+                    ScoreTable.of(
+                        find(measure), own[data].rows[measure][axis], data=data, independent=settings.independent
+                    )
+                    for own in observed.values()
                 ]
                 for axis in by_axis
             }
