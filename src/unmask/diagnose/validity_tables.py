@@ -45,7 +45,7 @@ class MeasureValidity:
         return float(np.mean(known)) if known else -1.0
 
     @property
-    def followed(self) -> list[str]:
+    def bias_types(self) -> list[str]:
         """The bias types for which it follows the dose, and no other."""
         return [part.axis for part in self.parts if part.follows and part.is_specific]
 
@@ -81,7 +81,7 @@ def _table_of_follows(every: Sequence[MeasureValidity], population: DosedModels)
                 min(reliabilities, key=lambda value: value.value, default=None),
                 each.strongest(0),
                 each.strongest(1),
-                ", ".join(each.followed) or NOT_SHOWN,
+                ", ".join(each.bias_types) or NOT_SHOWN,
             )
         )
     axes = tuple(f"r {axis}" for axis in population.axes)

@@ -57,7 +57,7 @@ def validity(
     """A table of scores on the items of `axis` and a dose for each model; None where no item is scored by all."""
     measure, data = tables[0].measure.name, tables[0].data
     values = np.stack([item_values(table, statistic) for table in tables])
-    kept = np.isfinite(values).all(axis=0)
+    kept = np.asarray(np.isfinite(values).all(axis=0))
     if not kept.any():
         return None
     values, units = values[:, kept], tables[0].take(kept).units
