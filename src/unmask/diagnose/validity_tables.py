@@ -19,8 +19,8 @@ FOLLOWS = (
     "bias type where it is smallest. Reliability: share of the variance between models that other items would give "
     "again, the lowest of the bias types. Frequency, length: correlation of the pairs' mean difference over all models "
     "with the difference of their changed words in log frequency and of the sentences in tokens, over the units of the "
-    "data; 0 if a score does not depend on them. Follows: the bias types whose dose the score follows, and follows more "
-    "than any other, both beyond chance."
+    "data; 0 if a score does not depend on them. Follows: the bias types whose dose the score follows, and follows "
+    "more than any other, both beyond chance."
 )
 NOT_SHOWN = "not shown"
 EVERY_DOSE = (
@@ -146,8 +146,8 @@ def _notes(population: DosedModels, models: int) -> Iterator[str]:
         "trained it is a manipulation check"
     )
     yield (
-        "if `all-masked`, which sees no word of a sentence, follows a dose in either direction, training has moved more "
-        "than the bias: then say nothing of the other measures"
+        "if `all-masked`, which sees no word of a sentence, follows a dose in either direction, training has moved "
+        "more than the bias: then say nothing of the other measures"
     )
 
 
