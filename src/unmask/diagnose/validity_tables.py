@@ -147,7 +147,7 @@ def _notes(population: DosedModels, models: int) -> Iterator[str]:
     )
     yield (
         "if `all-masked`, which sees no word of a sentence, follows a dose in either direction, training has moved "
-        "more than the bias: then say nothing of the other measures"
+        "more than the bias, and no correlation of another measure can be ascribed to the bias alone"
     )
 
 
