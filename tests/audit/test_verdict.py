@@ -156,7 +156,7 @@ def test_a_terminal_has_two_lines_a_dataset(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_no_fact_rests_on_how_damaged_models_read_visible_words() -> None:
-    """A model of the table guesses 68% of visible words, the original 98%: what reads these words tells nothing there."""
+    """A model of the table guesses 68% of visible words, the original 98%: what reads these tells nothing there."""
     assert not {fact.measure for fact in measure_facts()} & {"aul", "aula", "aula-normalised", "all-masked"}
 
 
