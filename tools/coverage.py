@@ -38,6 +38,7 @@ from unmask.stats.score_intervals import paired_interval
 from unmask.stats.shares import share_contrast, unit_share, wilson
 from unmask.stats.triples import TermScores, icat, icat_interval
 from unmask.stats.units import INDEPENDENT, SamplingError, Units, units_of, variance_over_both
+from unmask.stats.validity import dose_correlation, dose_margin
 from unmask.stats.worsening import distance_interval
 
 Rng = np.random.Generator
@@ -388,6 +389,39 @@ def _auc(rng: Rng, positives: int, negatives: int, apart: float) -> Value:
     return roc_auc(labels, rng.normal(size=labels.size) + apart * labels)
 
 
+LEVELS = np.repeat([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0], 6)  # doses of 36 models
+SLOPES = ((0.0, 0.3, 1.0, 0.0), (0.0, 1.0, 0.3, 0.0), (0.1, 0.1, 2.0, 0.0), (0.3, 0.3, 1.0, 0.3), (0.5, 0.1, 1.0, 0.2))
+
+
+def doses(*, models_only: bool = False) -> Iterator[Case]:
+    """Correlations of 36 models' scores with their doses, and how much they exceed that with another bias type's."""
+    for mean_slope, spread, noise, scatter in SLOPES:
+        part = mean_slope**2 * float(LEVELS.var())
+        truth, shape = math.sqrt(part / (part + scatter**2 + noise**2 / 40)), (mean_slope, spread, noise, scatter)
+        label = f"40 items, slopes {mean_slope:g} ± {spread:g}, noise {noise:g} and {scatter:g}"
+        draw = lambda rng, s=shape: _dosed(rng, *s, models_only=models_only)[0]  # noqa: E731
+        yield Case("correlation with a dose" + ", models only" * models_only, label, truth, draw)
+        if not models_only:
+            of_margin = lambda rng, s=shape: dose_margin(*_of_two(_dosed(rng, *s)))  # noqa: E731
+            yield Case("margin over another dose", label, truth, of_margin)
+
+
+def _dosed(
+    rng: Rng, mean_slope: float, spread: float, noise: float, scatter: float, *, models_only: bool = False
+) -> tuple[Value, Value]:
+    """Correlations with the own dose and with another that has no effect."""
+    own, other = rng.permutation(LEVELS), rng.permutation(LEVELS)
+    values = np.outer(own, mean_slope + spread * rng.normal(size=40)) + noise * rng.normal(size=(36, 40))
+    values += scatter * rng.normal(size=(36, 1))
+    if models_only:
+        return correlation([own], [values.mean(axis=1)]), correlation([other], [values.mean(axis=1)])
+    return dose_correlation(values, own, INDEPENDENT), dose_correlation(values, other, INDEPENDENT)
+
+
+def _of_two(both: tuple[Value, Value]) -> tuple[Value, tuple[Value]]:
+    return both[0], (both[1],)
+
+
 BOTH_METHODS: tuple[BootstrapMethod, ...] = ("percentile", "BCa")
 
 
@@ -405,6 +439,7 @@ def rejected_cases() -> Iterator[Case]:
         for spreads in LEAN_SPREADS:
             yield _lean(f"{words} × {templates}", _cells(words, templates), *spreads, by="Student's t")
     yield from taus("percentile bootstrap")
+    yield from doses(models_only=True)
     for count in (12, 40, 79):
         for method in BOTH_METHODS:
             draw = lambda rng, n=count, how=method: _bootstrap(rng, _terms(rng, n, 0.5), _icat_of, how)  # noqa: E731
@@ -484,7 +519,9 @@ def coverage(case: Case, draws: int, seed: int = 0) -> tuple[str | float, ...]:
 
 def cases(*, of_rejected: bool = False) -> list[Case]:
     """Every case, kind by kind."""
-    parts = (rejected_cases,) if of_rejected else (shares, means, leans, triples, changes, accuracies, taus, others)
+    parts = (
+        (rejected_cases,) if of_rejected else (shares, means, leans, triples, changes, accuracies, taus, doses, others)
+    )
     return [case for part in parts for case in part()]
 
 

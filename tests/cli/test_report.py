@@ -101,7 +101,7 @@ def test_tables_of_two_runs_have_the_changes(folders: list[str], capsys: pytest.
     titles = [line for line in out.splitlines() if line.startswith("## ")]
     assert titles == ["## Headline estimates", "## Verdicts", "## By category", "## Changes from model-one"]
     _, out, _ = run(capsys, *folders, "--format", "latex")
-    assert "a difference under" not in out  # sentences are no table of a paper
+    assert "would show a difference of" not in out  # sentences are no table of a paper
     _, out, _ = run(capsys, *folders, "--format", "latex", "--table", "checks", "--table", "headline")
     assert out.index("Checks.") < out.index("Headline estimates.")
     assert out.count("\\begin{table}") == 2

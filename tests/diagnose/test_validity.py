@@ -1,4 +1,4 @@
-"""`validity`: a measure must be trusted for a bias type only if its score follows that dose and no other."""
+"""`validity`: a measure must be said to follow a bias type only if its score follows that dose and no other."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def concluded(folder: Path, follows: dict[str, str]) -> Finding:
     return VALIDITY.conclude(seen, settings)
 
 
-def test_a_measure_is_trusted_for_the_doses_it_follows(tmp_path: Path) -> None:
+def test_a_measure_follows_the_doses_that_it_rises_with(tmp_path: Path) -> None:
     found = concluded(tmp_path, {"cps": "age", "aul": "own"})
-    trusted = {(row["measure"], row["statistic"]): row["trust for"] for row in rows_of(found, "Which measure")}
+    trusted = {(row["measure"], row["statistic"]): row["follows"] for row in rows_of(found, "Which measure")}
     assert trusted["aul", "mean-difference"] == "age, religion"
     assert trusted["cps", "mean-difference"] == "age"
     assert "follows the doses best: aul" in found.answers[1]

@@ -54,7 +54,8 @@ def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
     estimates = [e for e in result.headlines() if e.data == name]
     unverified = ", unverified copy" if card.get("verified") is False else ""
     known = (line for e in estimates if (line := published_line(result, e)))
-    lines = (*headlines(result, name), *_leaning_words(result, name), *_unit_lines(estimates), *cautions(estimates))
+    words, cautioned = (*headlines(result, name), *_leaning_words(result, name)), cautions(result, estimates)
+    lines = (*words, *_unit_lines(estimates), *cautioned)
     table = _table(
         [(e, short_reading(result, e)) for e in estimates], f"† {WEAK}" if failure(result, name) == DOUBTFUL else ""
     )

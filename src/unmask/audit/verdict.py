@@ -1,7 +1,7 @@
 """The verdict on a headline estimate, which page, Markdown and model card print.
 
-It says what leans in plain words, how sure that is, what known models have, what is noise, and whether the measure is
-known to follow the bias it is about.
+It says what leans in plain words, how sure that is, what known models have, which difference between two models the
+data would show, and what is known of the measure: only for the model family, language and bias types it was tested on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unmask.audit.headline import code, published_line, sentence
 from unmask.audit.interpretation import FAILED, INVALID, PERCENT, WEAK, digits_of, failure
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from unmask.audit.result import AuditResult
 
 GUIDE = "docs/which-measure.md"  # which measure should I trust, and for what
-UNTESTED = "whether it follows the bias it is about has not been tested"
+NOT_TESTED = "not tested for this model, language or bias type"
+CATEGORY = "category="  # prefix of the group of a bias type
 UNITS = {
     "asld": "nats",
     "mean-difference": "nats",
@@ -36,11 +37,13 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class MeasureFact:
-    """How a measure follows a planted bias: what `unmask diagnose validity` printed."""
+    """How a measure follows a planted bias, and what that was tested on: what `unmask diagnose validity` printed."""
 
     measure: str
     statistic: str
-    category: str
+    category: str  # the bias type
+    architecture: str  # of the models
+    language: str
     r: float
     low: float
     high: float
@@ -53,17 +56,6 @@ class MeasureFact:
         """Whether the correlation with the dose is positive beyond chance."""
         return self.low > 0
 
-    @property
-    def reverses(self) -> bool:
-        """Whether the correlation is negative beyond chance: the score falls where the bias rises."""
-        return self.high < 0
-
-    def describe(self) -> str:
-        """The bias type, with the correlation and its interval."""
-        known = math.isfinite(self.low)
-        ends = f"{number(self.low, 2)} to {number(self.high, 2)}" if known else "too few models for an interval"
-        return f"{self.category} (r {number(self.r, 2)}, {ends})"
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -72,7 +64,7 @@ class Verdict:
     measure: str
     leans: str  # the headline in plain words, then the code name, the interval, the null and n
     known: str  # published scores of known models; empty if there are none
-    noise: str  # the smallest difference that can be seen; empty without an interval
+    detectable: str  # the difference between two models that the data would show; empty without an interval
     validity: str
 
     @property
@@ -82,8 +74,8 @@ class Verdict:
 
     @property
     def caution(self) -> str:
-        """What every reader of the number should know: what is noise, and whether the measure is valid."""
-        return ". ".join(part for part in (self.known, self.noise, self.validity) if part) + "."
+        """What every reader of the number should know: of known models, of the data and of the measure."""
+        return ". ".join(part for part in (self.known, self.detectable, self.validity) if part) + "."
 
     def __str__(self) -> str:
         """The whole verdict."""
@@ -96,18 +88,18 @@ def verdict(result: AuditResult, estimate: Estimate) -> Verdict:
     words = f"On {estimate.data} {FAILED}" if failed == INVALID else sentence(result, estimate)
     leans = f"{words} ({code(estimate)})" + (f"; {WEAK}" if failed and failed != INVALID else "")
     known = published_line(result, estimate)
-    return Verdict(estimate.measure, leans, known, noise_line(estimate), validity_line(estimate))
+    return Verdict(estimate.measure, leans, known, detectable_line(estimate), validity_line(result, estimate))
 
 
-def cautions(estimates: Sequence[Estimate]) -> list[str]:
-    """Two lines for all headline estimates of a dataset: what is noise, and which measures follow a known bias."""
+def cautions(result: AuditResult, estimates: Sequence[Estimate]) -> list[str]:
+    """Two lines for all headline estimates of a dataset: which difference it would show, and what is known of them."""
     smallest: dict[str, list[Estimate]] = {}
     for estimate in estimates:
         if math.isfinite(detectable_difference(estimate)):
             smallest.setdefault(_unit(estimate), []).append(estimate)
-    noise = "; ".join(_smallest(unit, found) for unit, found in smallest.items())
-    lines = [f"with this data and model, a difference from another model is noise under {noise}"] if noise else []
-    return [*lines, *([f"{_dose_text(estimates)} ({GUIDE})"] if estimates else [])]
+    sizes = "; ".join(_smallest(unit, found) for unit, found in smallest.items())
+    lines = [_detectable_text(sizes)] if sizes else []
+    return [*lines, *([f"validity: {_validity_text(result, estimates)} ({GUIDE})"] if estimates else [])]
 
 
 def sentence_case(line: str) -> str:
@@ -123,74 +115,101 @@ def _smallest(unit: str, estimates: Sequence[Estimate]) -> str:
     return f"{' to '.join(dict.fromkeys(sizes))} {unit}".strip() + name
 
 
-def _dose_text(estimates: Sequence[Estimate]) -> str:
-    """Which measures follow planted biases, by the statistic that is shown or by another one."""
-    groups: dict[str, list[str]] = {
-        name: [] for name in ("followed by", "not beyond chance by", "falling where the bias rises:", "untested:")
-    }
-    known: list[MeasureFact] = []
-    for estimate in estimates:
-        own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
-        known += own
-        following = sorted((f for f in own if f.follows), key=lambda f: f.statistic != estimate.statistic)
-        reversed_ = _categories([f for f in own if f.reverses and f.statistic == estimate.statistic])
-        if following:
-            groups["followed by"].append(_follower(estimate, own, following))
-        elif reversed_:
-            groups["falling where the bias rises:"].append(f"{estimate.measure} ({' and '.join(reversed_)})")
-        else:
-            groups["not beyond chance by" if own else "untested:"].append(estimate.measure)
-    said = "; ".join(f"{words} {', '.join(names)}" for words, names in groups.items() if names)
-    planted = f"{', '.join(_categories(known))}; {max((f.models for f in known), default=0)} models"
-    return f"validity{f' on planted biases ({planted})' if known else ''}: {said}"
+def _validity_text(result: AuditResult, estimates: Sequence[Estimate]) -> str:
+    """Which of the measures are known to follow a planted bias, and that the others were not tested."""
+    facts = {estimate.measure: facts_about(result, estimate) for estimate in estimates}
+    known = [fact for own in facts.values() for fact in own]
+    rest = [measure for measure, own in facts.items() if not own]
+    if not known:
+        return NOT_TESTED
+    categories = _categories(known)
+    follow = [_follower(each, facts[each.measure], categories) for each in estimates if facts[each.measure]]
+    return (
+        f"{_planted(known)} the higher their score on such items by {_joined(follow)}: a manipulation check, as these "
+        f"measures read the same predictions; {NOT_TESTED}: {', '.join([*rest, 'other bias types'])}"
+    )
 
 
-def _follower(estimate: Estimate, own: Sequence[MeasureFact], following: Sequence[MeasureFact]) -> str:
+def _planted(facts: Sequence[MeasureFact]) -> str:
+    """What had been done to the models that the facts are about; what followed from it comes after the comma."""
+    models = max(fact.models for fact in facts)
+    bias = f"the more bias about {_joined(_categories(facts))}"
+    return f"{bias} had been trained into what {models} small models of this architecture predict for masked words,"
+
+
+def _follower(estimate: Estimate, facts: Sequence[MeasureFact], categories: Sequence[str]) -> str:
     """The measure, with the statistic that follows if it is not the one shown, and the bias types if not all."""
-    statistic = following[0].statistic
-    followed = _categories([fact for fact in following if fact.statistic == statistic])
-    tested = _categories([fact for fact in own if fact.statistic == statistic])
+    statistic, own = facts[0].statistic, _categories(facts)
     other = [] if statistic == estimate.statistic else [f"its {statistic}"]
-    notes = [*other, *([] if followed == tested else [" and ".join(followed)])]
+    notes = [*other, *([] if own == list(categories) else [_joined(own)])]
     return f"{estimate.measure} ({', '.join(notes)})" if notes else estimate.measure
 
 
 def _categories(facts: Sequence[MeasureFact]) -> list[str]:
-    return list(dict.fromkeys(fact.category for fact in facts))
+    return sorted({fact.category for fact in facts})
+
+
+def _joined(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _unit(estimate: Estimate) -> str:
     return "points" if estimate.statistic in PERCENT else UNITS.get(estimate.statistic, "")
 
 
-def noise_line(estimate: Estimate) -> str:
-    """The smallest difference from another model that is no noise; empty without an interval."""
+def detectable_line(estimate: Estimate) -> str:
+    """The difference from an unrelated model that the data would show; empty without an interval."""
     least = detectable_difference(estimate)
     if not math.isfinite(least):
         return ""
     size = f"{number(least, digits_of(estimate.statistic))} {_unit(estimate)}".strip()
-    return f"With this data and model, a difference under {size} is noise"
+    return sentence_case(_detectable_text(size)).removesuffix(".")
 
 
-def validity_line(estimate: Estimate) -> str:
+def _detectable_text(size: str) -> str:
+    """What the number is: an unrelated model has other errors; a related one differs on few items, which is tested."""
+    shown = f"these data would show a difference of {size} between two unrelated models in 80 of 100 cases"
+    return f"{shown}; smaller differences need the command unmask compare"
+
+
+def validity_line(result: AuditResult, estimate: Estimate) -> str:
     """Whether the measure is known to follow biases whose size is known, and where to read about it."""
-    own = [fact for fact in measure_facts() if fact.measure == estimate.measure]
-    statistics = sorted(dict.fromkeys(fact.statistic for fact in own), key=lambda name: name != estimate.statistic)
-    parts = [_doses_followed(name, [fact for fact in own if fact.statistic == name]) for name in statistics]
-    models = max((fact.models for fact in own), default=0)
-    known = f"on {models} models with planted biases, {'; '.join(parts)}; other biases are untested"
-    return f"Validity: {known if parts else UNTESTED} ({GUIDE})"
+    own = facts_about(result, estimate)
+    if not own:
+        return f"Validity: {NOT_TESTED} ({GUIDE})"
+    score = "this score" if own[0].statistic == estimate.statistic else f"its {own[0].statistic}"
+    return (
+        f"Validity: {_planted(own)} the higher {score} on such items: a manipulation check, as this measure reads the "
+        f"same predictions; not tested for other bias types ({GUIDE})"
+    )
 
 
-def _doses_followed(statistic: str, facts: Sequence[MeasureFact]) -> str:
-    """The doses that a statistic follows, those it does not follow beyond chance, and those it goes against."""
-    ways = {
-        "follows the dose of": [fact for fact in facts if fact.follows],
-        "does not follow beyond chance that of": [fact for fact in facts if not (fact.follows or fact.reverses)],
-        "falls where it rises for": [fact for fact in facts if fact.reverses],
-    }
-    parts = [f"{words} {', '.join(fact.describe() for fact in found)}" for words, found in ways.items() if found]
-    return f"its {statistic} {' and '.join(parts)}"
+def facts_about(result: AuditResult, estimate: Estimate) -> list[MeasureFact]:
+    """The biases that a measure follows among those tested: for this architecture, language and these bias types.
+
+    Of the statistic of the estimate, or else of another one of the measure. A language that the card does not state
+    and items without a category are not taken for tested.
+    """
+    cards = result.meta.get("data") or ()
+    card: Mapping[str, Any] = next((each for each in cards if each.get("name") == estimate.data), {})
+    languages, architecture = set(card.get("languages") or ()), result.meta.get("model", {}).get("architecture")
+    categories = {each.group.removeprefix(CATEGORY) for each in result.estimates if _is_category(each, estimate)}
+    tested = [
+        fact
+        for fact in measure_facts()
+        if fact.follows
+        and (fact.measure, fact.architecture) == (estimate.measure, architecture)
+        and languages == {fact.language}
+        and fact.category in categories
+    ]
+    shown = [fact for fact in tested if fact.statistic == estimate.statistic]
+    return shown or [fact for fact in tested if fact.statistic == tested[0].statistic]
+
+
+def _is_category(each: Estimate, headline: Estimate) -> bool:
+    """Whether an estimate is about one bias type of the headline's items."""
+    return (each.measure, each.data) == (headline.measure, headline.data) and each.group.startswith(CATEGORY)
 
 
 @cache
@@ -203,4 +222,5 @@ def measure_facts() -> tuple[MeasureFact, ...]:
 def _fact(row: Mapping[str, str]) -> MeasureFact:
     r, low, high = (float(row[name] or "nan") for name in ("r", "low", "high"))
     what = row["measure"], row["statistic"], row["category"]
-    return MeasureFact(*what, r, low, high, int(row["models"]), row["command"], row["date"])
+    tested = row["architecture"], row["language"]
+    return MeasureFact(*what, *tested, r, low, high, int(row["models"]), row["command"], row["date"])

@@ -63,7 +63,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Dos
 
 
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
-    """Which measure can be trusted for what, and the correlations behind it."""
+    """Which measure follows which bias, and the correlations behind it."""
     population = dosed_models(settings.doses)
     observed = _by_model(observations, population)
     notes = tuple(dict.fromkeys(each.result.note for each in observations if each.result.note))
@@ -106,7 +106,10 @@ def _validities(observations: tuple[DiagnosisObservation, ...], settings: Diagno
         for measure, by_axis in scores.rows.items():
             by_table = {
                 axis: [
-                    ScoreTable.of(find(measure), own[data].rows[measure][axis], data=data) for own in observed.values()
+                    ScoreTable.of(
+                        find(measure), own[data].rows[measure][axis], data=data, independent=settings.independent
+                    )
+                    for own in observed.values()
                 ]
                 for axis in by_axis
             }

@@ -1,4 +1,4 @@
-"""The tables of `validity`: which measure should I trust for what, and the correlations behind it."""
+"""The tables of `validity`: which bias each measure follows, and the correlations behind it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.numbers import number
 from unmask.stats.validity import Validity
 
-TRUST = (
-    "r: correlation of the score with the dose of its bias type over the models (asld: with its size), intervals of "
-    "Fisher's z by the jackknife over models. Margin: by how much the correlation with the own dose exceeds the "
-    "largest with another, at the bias type where it is smallest, BCa intervals over models. Reliability: share of the "
-    "variance between models that other items would give again, the lowest of the bias types. Frequency, length: "
-    "correlation of the pairs' mean difference over all models with the difference of their changed words in log "
-    "frequency and of the sentences in tokens, over the units of the data; 0 if a score does not depend on them. Trust "
-    "for: the bias types whose dose the score follows, and follows more than any other, both beyond chance."
+FOLLOWS = (
+    "r: correlation of the score with the dose of its bias type over the models (asld: with its size), intervals over "
+    "models and items. Margin: by how much the correlation with the own dose exceeds the largest with another, at the "
+    "bias type where it is smallest. Reliability: share of the variance between models that other items would give "
+    "again, the lowest of the bias types. Frequency, length: correlation of the pairs' mean difference over all models "
+    "with the difference of their changed words in log frequency and of the sentences in tokens, over the units of the "
+    "data; 0 if a score does not depend on them. Follows: the bias types whose dose the score follows, and follows "
+    "more than any other, both beyond chance."
 )
+NOT_SHOWN = "not shown"
 EVERY_DOSE = (
     "Correlations of a score over the items of one bias type with the doses of all; own: of that bias type (convergent "
     "validity), the others should be near 0 (discriminant validity). The doses of the models are given in the notes."
@@ -44,7 +45,7 @@ class MeasureValidity:
         return float(np.mean(known)) if known else -1.0
 
     @property
-    def trusted_for(self) -> list[str]:
+    def bias_types(self) -> list[str]:
         """The bias types for which it follows the dose, and no other."""
         return [part.axis for part in self.parts if part.follows and part.is_specific]
 
@@ -55,17 +56,17 @@ class MeasureValidity:
 
 
 def finding(every: Sequence[MeasureValidity], population: DosedModels, models: int, notes: tuple[str, ...]) -> Finding:
-    """The answers, the table of trust, the correlations with every dose, and a plot."""
+    """The answers, the table of what is followed, the correlations with every dose, and a plot."""
     several = len(population.axes) > 1
     return Finding(
         tuple(_answers(every, population, models)),
-        (_trust_table(every, population), *((_dose_table(every, population),) if several else ())),
+        (_table_of_follows(every, population), *((_dose_table(every, population),) if several else ())),
         _plots(every),
         (*notes, *_notes(population, models)),
     )
 
 
-def _trust_table(every: Sequence[MeasureValidity], population: DosedModels) -> Table:
+def _table_of_follows(every: Sequence[MeasureValidity], population: DosedModels) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for each in every:
         own = {part.axis: part.own for part in each.parts}
@@ -80,12 +81,12 @@ def _trust_table(every: Sequence[MeasureValidity], population: DosedModels) -> T
                 min(reliabilities, key=lambda value: value.value, default=None),
                 each.strongest(0),
                 each.strongest(1),
-                ", ".join(each.trusted_for) or "nothing",
+                ", ".join(each.bias_types) or NOT_SHOWN,
             )
         )
     axes = tuple(f"r {axis}" for axis in population.axes)
-    columns = ("measure", "statistic", *axes, "margin", "reliability", "frequency", "length", "trust for")
-    return Table("Which measure should I trust for what?", columns, tuple(rows), TRUST)
+    columns = ("measure", "statistic", *axes, "margin", "reliability", "frequency", "length", "follows")
+    return Table("Which measure follows which bias?", columns, tuple(rows), FOLLOWS)
 
 
 def _dose_table(every: Sequence[MeasureValidity], population: DosedModels) -> Table:
@@ -105,8 +106,8 @@ def _answers(every: Sequence[MeasureValidity], population: DosedModels, models: 
     if not every:
         return
     yield f"follows the doses best: {_describe(every[0])}"
-    deaf = [f"{each.measure} ({each.statistic})" for each in every if not any(part.follows for part in each.parts)]
-    yield f"follow no dose beyond chance: {', '.join(deaf) or 'none'}"
+    others = [f"{each.measure} ({each.statistic})" for each in every if not any(part.follows for part in each.parts)]
+    yield f"not shown to follow a dose: {', '.join(others) or 'none'}"
     mixed = [
         f"{part.measure} ({part.statistic}) on {part.axis}"
         for each in every
@@ -140,8 +141,13 @@ def _notes(population: DosedModels, models: int) -> Iterator[str]:
     if models < len(population.doses):
         yield f"{models} of the {len(population.doses)} models of the table were scored"
     yield (
-        "the models are fine-tuned copies of one model, with doses planted in sentences of one style: a measure that "
-        "fails here cannot be trusted, one that succeeds may still fail on other models and other biases"
+        "this holds for these models, bias types and items: a measure that follows these doses may not follow other "
+        "biases, one that does not may follow a bias that was learnt otherwise, and of a measure that reads what was "
+        "trained it is a manipulation check"
+    )
+    yield (
+        "if `all-masked`, which sees no word of a sentence, follows a dose in either direction, training has moved "
+        "more than the bias, and no correlation of another measure can be ascribed to the bias alone"
     )
 
 

@@ -118,11 +118,11 @@ def headlines_by_dataset(result: AuditResult) -> list[dict[str, Any]]:
 
 
 def caution_lines(result: AuditResult) -> tuple[list[str], list[str]]:
-    """What is noise, and which measures are valid: a sentence for all datasets of which the same is true."""
+    """What the data would show, and what is known of the measures: a sentence for all datasets of which it is true."""
     by_dataset = _by_dataset(result)
     shared: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})  # the datasets of every line
     for data, estimates in by_dataset.items():
-        *noise, validity = cautions(estimates)
+        *noise, validity = cautions(result, estimates)
         for lines, by_line in zip((noise, [validity]), shared, strict=True):
             for line in lines:
                 by_line.setdefault(line, []).append(data)
@@ -186,7 +186,7 @@ def card_table(result: AuditResult) -> Table:
 
 
 def verdict_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
-    """The verdict on every headline estimate in plain words; what is noise and valid is in the note."""
+    """The verdict on every headline estimate in plain words; what the data would show is in the note."""
     said = {line: None for result in results for lines in caution_lines(result) for line in lines}
     columns = _model_first(names, "data", "measure", "verdict")
     return _table(_of("Verdicts", names), columns, _verdicts(results, names, lambda each: each.finding), " ".join(said))

@@ -1,28 +1,27 @@
 """Validity of scores on models whose doses of bias are known: does a score follow the dose of its own bias type?
 
 Convergent validity is the correlation with that dose, discriminant validity that with the doses of other bias types
-(Campbell and Fiske 1959). Both are over models, which are what is resampled.
+(Campbell and Fiske 1959). Both the models and the items are samples, so the intervals are over both: with the items
+fixed, scores whose items follow the dose by chance, up or down, would look as if they followed it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import pearsonr
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
-from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_SPREAD, bootstrap_value
 from unmask.stats.dose_response import expected_trend
 from unmask.stats.generalizability import g_study
+from unmask.stats.means import student_ends, without_interval
 from unmask.stats.regression import correlation
 from unmask.stats.table import ScoreTable, item_values
-
-FEWEST = 4  # models for an interval
+from unmask.stats.units import Units, sampling_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +57,82 @@ def validity(
     """A table of scores on the items of `axis` and a dose for each model; None where no item is scored by all."""
     measure, data = tables[0].measure.name, tables[0].data
     values = np.stack([item_values(table, statistic) for table in tables])
-    kept = np.isfinite(values).all(axis=0)
+    kept = np.asarray(np.isfinite(values).all(axis=0))
     if not kept.any():
         return None
-    scores = values[:, kept].mean(axis=1)
-    trends = {name: expected_trend(each, statistic) for name, each in doses.items()}
-    others = {name: trend for name, trend in trends.items() if name != axis}
-    rng = generator(seed, f"validity {measure} {statistic} {data} {axis}")
+    values, units = values[:, kept], tables[0].take(kept).units
+    correlations = {
+        name: dose_correlation(values, expected_trend(each, statistic), units) for name, each in doses.items()
+    }
+    own = correlations.pop(axis)
     differences = np.stack([table.difference for table in tables])[:, kept].mean(axis=0)
     return Validity(
-        *(measure, statistic, data, axis, scores, int(kept.sum())),
-        own=correlation([trends[axis]], [scores]),
-        others={name: correlation([trend], [scores]) for name, trend in others.items()},
-        margin=_margin(scores, trends[axis], [*others.values()], rng=rng),
-        reliability=_reliability(values[:, kept], seed),
+        *(measure, statistic, data, axis, values.mean(axis=1), int(kept.sum())),
+        own=own,
+        others=correlations,
+        margin=dose_margin(own, correlations.values()),
+        reliability=_reliability(values, seed),
         mean_difference=dict(zip(tables[0].items[kept].tolist(), differences.tolist(), strict=True)),
     )
 
 
-def _margin(scores: Floats, own: Floats, others: Sequence[Floats], *, rng: np.random.Generator) -> Value:
-    """How much larger the correlation with the own dose is than the largest, in size, with another."""
-    if not others or np.ptp(scores) == 0 or any(np.ptp(dose) == 0 for dose in (own, *others)):
-        return Value(NAN, method=NO_SPREAD if others else "none: one axis")
+def dose_correlation(values: Floats, dose: Floats, units: Units) -> Value:
+    """Pearson's r of the models' mean scores (rows of `values`, a column an item) with the dose, over models and items.
 
-    def statistic(scored: Floats, first: Floats, *rest: Floats, axis: int = -1) -> Floats:
-        strongest = np.max([np.abs(pearsonr(scored, dose, axis=axis).statistic) for dose in rest], axis=0)
-        return np.asarray(pearsonr(scored, first, axis=axis).statistic - strongest)
+    Over models it is Fisher's z with the jackknife error. Over items it is Student's interval of the mean of the
+    items' slopes on the dose, in units of the scatter of the models about the line, which has the same zero as r. On
+    the scale of z the squared distances of the ends from r are added, as Newcombe (1998) combines two intervals, after
+    the part of the slopes' variance that is noise of single scores, which the first has too; the interval is never
+    shorter than either.
+    """
+    over_models = correlation([dose], [values.mean(axis=1)])
+    if not over_models.has_interval:
+        return Value(over_models.value, method=over_models.method.replace("items", "models"))
+    centred, deviations = dose - dose.mean(), values - values.mean(axis=0)
+    squares = float(centred @ centred)
+    slopes = centred @ deviations / squares
+    error = sampling_error(slopes, units)
+    if error is None:
+        return Value(over_models.value, method=f"over items: {without_interval(units)}")
+    residuals = deviations - np.outer(centred, slopes)
+    common = residuals.mean(axis=1)  # of a model, on all items
+    scatter, rest = math.sqrt(float(common @ common) / squares), residuals - common[:, None]
+    noise = float((rest**2).sum()) / squares / ((dose.size - 2) * (slopes.size - 1))
+    ends = np.array(student_ends(float(slopes.mean()), error))
+    inner = slopes.mean() + (ends - slopes.mean()) * math.sqrt(max(0.0, 1 - noise / float(slopes.var(ddof=1))))
+    z = math.atanh(over_models.value)
+    by_model, by_item, by_item_alone = (
+        np.abs(part - z)
+        for part in (
+            np.arctanh([over_models.low, over_models.high]),
+            np.arcsinh(inner / scatter),
+            np.arcsinh(ends / scatter),
+        )
+    )
+    below, above = np.maximum(np.hypot(by_model, by_item), by_item_alone).tolist()
+    method = f"{over_models.method} over models, Student's t over {units.label or 'items'}"
+    return Value(over_models.value, math.tanh(z - below), math.tanh(z + above), method, unit=units.tag)
 
-    value = float(statistic(scores, own, *others))
-    if scores.size < FEWEST:
-        return Value(value, method=f"too few: {scores.size} models")
-    return bootstrap_value(value, (scores, own, *others), statistic, rng=rng, unit="models")
+
+def dose_margin(own: Value, others: Iterable[Value]) -> Value:
+    """How much larger the correlation with the own dose is than the largest, in size, with another.
+
+    Its lower end is the lowest of the differences from each other dose, so that it exceeds 0 only if they all do; each
+    difference has the ends of Newcombe (1998), as of independent correlations. If another is not known to differ from
+    0 in size, the upper end is that of the own correlation.
+    """
+    sizes = [abs(other) for other in others]
+    if not sizes:
+        return Value(NAN, method="none: one axis")
+    value = own.value - max(size.value for size in sizes)
+    if not all(each.has_interval for each in (own, *sizes)):
+        return Value(value, method=next(each.method for each in (own, *sizes) if not each.has_interval))
+    low = min(own.value - size.value - math.hypot(own.value - own.low, size.high - size.value) for size in sizes)
+    high = min(
+        own.value - size.value + math.hypot(own.high - own.value, size.value - size.low) if size.low > 0 else own.high
+        for size in sizes
+    )
+    return Value(value, low, high, own.method, unit=own.unit).widen()
 
 
 def _reliability(values: Floats, seed: int) -> Value:
