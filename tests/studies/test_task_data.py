@@ -12,9 +12,12 @@ import pytest
 
 import zoo
 from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies.papers import debiasing
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import StepContext
 from unmask.studies.steps import finetuning
+from unmask.tasks import TaskSettings
+from unmask.tasks import find as find_task
 
 FOLDERS = ("stsb", "cad_nli", "mnli_dev_matched", "biasbios_sample", "winobias", "winogender", "wiki_toxicity")
 TRAINED = ("count words of {}", "fine-tune builtin{} on {}", "search hyper-parameters of builtin{} on {}")
@@ -104,3 +107,14 @@ def test_files_of_the_user_are_found_in_the_data_folder(data_dir: Path) -> None:
     assert finetuning._settings(StepContext(step, data_dir, {}, before.runtime)).train == data_dir / "mine.jsonl"
     shutil.rmtree(data_dir / "cad_nli")
     assert not changed(before, planned(data_dir, NLI_bias={"train": "mine.jsonl"})), "these are not read"
+
+
+@pytest.mark.parametrize("name", [name for name, task in debiasing.TASKS.items() if find_task(task).load_data])
+def test_a_task_names_all_the_files_that_its_data_come_from(name: str, data_dir: Path) -> None:
+    """A file that the key leaves out can change and the numbers stay."""
+    task = find_task(debiasing.TASKS[name])
+    own = {"sentiment": {"train": data_dir / "reviews.csv"}, "toxicity": {"train": data_dir / "comments.csv"}}
+    (data_dir / "reviews.csv").write_text("text,label\nFine.,positive\nBad.,negative\n")
+    settings = TaskSettings(data_dir=data_dir, **own.get(name, {}))
+    assert task.load_data is not None
+    assert task.training(settings) == task.load_data(settings).sources != ()

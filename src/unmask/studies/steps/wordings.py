@@ -111,9 +111,9 @@ def _are_shared(item: Pair, more: slice, less: slice) -> bool:
 
 def _aligned(first: Sequence[re.Match[str]], second: Sequence[re.Match[str]]) -> set[tuple[int, int]]:
     """The words that two sentences share, by their numbers."""
-    words = ([word[0].lower() for word in sentence] for sentence in (first, second))
-    blocks = SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
-    return {(a + offset, b + offset) for a, b, size in blocks for offset in range(size)}
+    a, b = ([word[0].lower() for word in sentence] for sentence in (first, second))
+    blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    return {(i + offset, j + offset) for i, j, size in blocks for offset in range(size)}
 
 
 def _put(text: str, place: slice, phrase: str) -> str:
