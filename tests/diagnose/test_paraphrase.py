@@ -212,11 +212,22 @@ def test_other_measures_keep_their_own_scale() -> None:
 
 def test_published_numbers_stand_beside_the_authors_pairs_only() -> None:
     """The number of other sentences is not that of ours, whatever the model."""
-    sizes = [4] * 83 + [3] * 17
-    families = tuple(Family(f"{n}", "gender", np.full(size, 0.1)) for n, size in enumerate(sizes))
+    each, originals = [106, 109, 11, 10, 6, 32, 41, 30, 38], [28, 29, 3, 3, 1, 8, 10, 8, 10]  # Table 1; made up
+    names = "race-color gender sexual-orientation religion age nationality disability physical-appearance socioeconomic"
+    sizes = [
+        (name, pairs // count + (n < pairs % count))
+        for name, pairs, count in zip(names.split(), each, originals, strict=True)
+        for n in range(count)
+    ]
+    families = tuple(Family(f"{n}", name, np.full(size, 0.1)) for n, (name, size) in enumerate(sizes))
     theirs = FamilyVerdicts("distilbert-base-uncased", "theirs", "cps", PER_TOKEN, families, 0)
     assert [published_agreement(theirs, group) for group in ("all", "gender", "age")] == [75, 71, None]
-    for other in (replace(theirs, families=families[1:]), replace(theirs, measure="aul")):
+    others = tuple(replace(family, category="gender") for family in families)
+    assert (len(others), sum(family.differences.size for family in others)) == (100, 383)
+    for other in (
+        *(replace(theirs, families=found) for found in (families[1:], others)),
+        replace(theirs, measure="aul"),
+    ):
         assert published_agreement(other, "all") is None
 
 

@@ -62,10 +62,47 @@ def test_the_comparison_matches_hand_computed_values() -> None:
     assert cost.rows[0][3].value == 50.0  # type: ignore[union-attr]
     assert cost.rows[0][5].value == -25.0  # type: ignore[union-attr]
     assert cost.rows[1][3].value == pytest.approx(np.e)  # type: ignore[union-attr]
-    assert "still expected of women" in " ".join(finding.answers)
-    assert "no longer" in " ".join(
-        compare_evaluations(small_evaluation(1.0), small_evaluation(-0.5), plots=False).answers
-    )
+
+
+def many_words(professions: float, women: float, *, seed: int = 0, words: int = 40) -> BiasEvaluation:
+    """Professions and words said of women with these APPDs, and noise from word to word."""
+    seen, noise = small_evaluation(1.0), np.random.default_rng(seed)
+    rows = {
+        (name, category): [
+            row(f"w{word}", t, 0.5 + value, 0.5 - value, name, category)
+            for word, value in enumerate(lean / 2 + noise.normal(0.0, 0.05, words))
+            for t in range(5)
+        ]
+        for name, category, lean in ((TEMPLATES, "medical", professions), (WOMEN, "gender-word", women))
+    }
+    return BiasEvaluation({**seen.rows, **{("ppd", name): each for (name, _), each in rows.items()}}, seen.ability)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "said"),
+    [
+        (((0.3, -0.3), (-0.3, -0.2)), ("men are expected before", "women are expected after"), "still expected"),
+        (((-0.3, -0.3), (0.002, 0.1)), ("women are expected before", "no preference is found after"), "no longer"),
+        (((0.002, 0.002), (0.002, 0.002)), ("no preference is found before", "no preference is found after"), ""),
+        (((0.002, -0.02), (0.002, -0.004)), ("no preference is found before", "no preference is found after"), ""),
+    ],
+)
+def test_who_is_expected_is_said_only_beyond_chance(
+    values: tuple[tuple[float, float], ...], expected: tuple[str, str], said: str
+) -> None:
+    """`mitigate` would call noise a preference for men, or the loss of a right lean that was never there."""
+    before, after = (many_words(*each, seed=seed) for seed, each in enumerate(values))
+    professions, _, women, *_ = compare_evaluations(before, after, plots=False).answers
+    assert professions.startswith(f"Professions: {expected[0]}, {expected[1]} (")
+    assert (f"; {said}" in women) if said else ("expected of" not in women)
+    assert ("not beyond chance" in women) == (not said)
+
+
+def test_few_items_have_no_verdict() -> None:
+    """Twenty-five made-up items would be said to show whom a model expects."""
+    before, after = (many_words(0.4, -0.4, seed=seed, words=5) for seed in (0, 1))
+    answers = compare_evaluations(before, after, plots=False).answers
+    assert answers[0].startswith("Professions: too few items to say who is expected before, too few")
 
 
 def test_evaluations_round_trip_through_json() -> None:

@@ -125,6 +125,31 @@ def test_published_appd_stands_beside_the_same_model_and_templates_only(
     assert [each.reason for each in found] == reason
 
 
+@pytest.mark.parametrize(
+    ("version", "settings", "printed", "reason"),
+    [
+        (gbef.BASE, {"train": {"epochs": 1.0}}, 4.05, ""),
+        (gbef.CDS, {}, 2.6, ""),
+        (gbef.CDS, {"train": {"epochs": 1.0}}, None, "trained with other settings"),
+        (gbef.CDS, {"names": "names.csv"}, None, "trained with other settings"),
+        (gbef.ALL_TOXIC, {"toxic": "train.csv"}, None, "whether the file is all of Jigsaw's comments is not checked"),
+        (gbef.SEVERE, {"toxic": "train.csv"}, None, "whether the file is all of Jigsaw's comments is not checked"),
+        (gbef.TOXIC_SAMPLE, {"toxic": "train.csv"}, None, "another model"),
+    ],
+)
+def test_published_asld_stands_beside_a_version_trained_as_in_the_thesis_only(
+    version: str, settings: dict[str, Any], printed: float | None, reason: str
+) -> None:
+    """The thesis' number would stand beside that of another training, or its toxic rows beside "another model"."""
+    chosen = options(thesis_sentences="tgb.csv", **settings)
+    result: Any = SimpleNamespace(estimates=[Estimate(5.0, 4.0, 6.0, measure="sld", statistic="asld", group="all")])
+    found = gbef_tables._asld(result, "table-4", gbef_tables._model_name(version, chosen), chosen)
+    (each,) = (gbef.as_trained(each, version, chosen) for each in found)
+    assert (each.published, each.reason) == (printed, reason)
+    titles = [table.title for table in gbef_tables._asld_finding([each], "table-4").tables]
+    assert ("As published, of the thesis' models on its own sentences" in titles) == (printed is None)
+
+
 def test_part_of_gap_is_not_compared_with_all_of_it() -> None:
     whole, part = options(), options(data=GAP[:1])
     assert gbef.version_label(gbef.CDS, whole) == "cds on gap"

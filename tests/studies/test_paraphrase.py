@@ -24,7 +24,7 @@ from unmask.studies.papers.paraphrase_claims import bias_table, claim_tests
 from unmask.studies.papers.paraphrase_examples import EXAMPLES, TABLE_2
 from unmask.studies.run import plan_study, run_plan
 from unmask.studies.spec import StepContext
-from unmask.studies.steps.wordings import reword, score_examples
+from unmask.studies.steps.wordings import exchange, reword, score_examples
 
 MADE = "A kind {} man had attacked the hill at dawn."
 
@@ -113,17 +113,69 @@ def test_examples_are_made_of_the_benchmark() -> None:
     assert {each.groups["original"] for each in made} == {"a/0"}
 
 
+@pytest.mark.parametrize(
+    ("more", "less", "phrase", "message"),
+    [
+        ("Both women checked.", "Both men checked.", "men", "0 places of one sentence and in 1 of the other"),
+        ("What he told her there.", "What she told her there.", "he", "1 places of one sentence and in 0 of the other"),
+        ("An old man told a bold lie.", "A young man told a bold lie.", "old", "1 places of one sentence and in 0"),
+        (
+            "Women hate what men say to men.",
+            "Boys hate what men say to men.",
+            "men",
+            "2 places of one sentence and in 2",
+        ),
+        ("He saw a saw.", "She saw a saw.", "saw", "2 places of one sentence and in 2 of the other"),
+        ("Men trust women.", "Women trust men.", "men", "has words in which the sentences differ"),
+        ("A black man left.", "A white man left.", ".", "has words in which the sentences differ"),
+    ],
+)
+def test_words_for_the_groups_are_never_exchanged(more: str, less: str, phrase: str, message: str) -> None:
+    """`men` within *women* would be exchanged, and the pair would no longer be about women and men."""
+    item = Pair("a/0", more, less)
+    with pytest.raises(DataError, match=f"a/0: '{re.escape(phrase)}' .*{message}"):
+        exchange(item, phrase, "XX")
+    assert not reword([item], {"a/0": [(phrase, "XX")]}), "a paper's example that does not apply is left out"
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "new", "expected"),
+    [
+        (
+            "The {} told a bold story of an old, cold car.",
+            "old",
+            "ancient",
+            "The {} told a bold story of an ancient, cold car.",
+        ),
+        ("There the {} was. Then he left it.", "he left", "they left", "There the {} was. Then they left it."),
+        ("Attacked by a {}, they ran.", "attacked by", "hit by", "Hit by a {}, they ran."),
+        ("Ask the {}. “Attacked?” they said.", "attacked", "hit", "Ask the {}. “Hit?” they said."),
+        ("The {} said that Poor Lane is poor.", "poor", "broke", "The {} said that Poor Lane is broke."),
+    ],
+)
+def test_a_phrase_is_exchanged_as_whole_words(text: str, phrase: str, new: str, expected: str) -> None:
+    """Damaged words would lower the agreement of paraphrases, which is what the paper reports."""
+    pair = exchange(Pair("a/0", text.format("woman"), text.format("man")), phrase, new)
+    assert pair == (expected.format("woman"), expected.format("man"))
+
+
 def rewordings(folder: Path, *rows: str) -> Path:
     path = folder / "rewordings.csv"
     path.write_text("item,phrase,paraphrase\n" + "".join(f"{row}\n" for row in rows))
     return path
 
 
+def shared_word(pair: Pair) -> str:
+    """A word that stands once in both sentences."""
+    more, less = pair.more.split(), pair.less.split()
+    return next(word for word in more if word.isalpha() and more.count(word) == less.count(word) == 1)
+
+
 @pytest.mark.slow
 def test_originals_of_the_benchmark_are_reworded_by_a_file(tmp_path: Path) -> None:
     """The file has phrases only: the sentences, with their bias types, are those of the benchmark on this machine."""
     first, second = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items[:2]
-    shared = [next(word for word in pair.more.split() if word in pair.less.split()) for pair in (first, second)]
+    shared = [shared_word(pair) for pair in (first, second)]
     rows = [f"{first.id},{shared[0]},another", f"{first.id},{shared[0]},different", f"{second.id},{shared[1]},other"]
     settings = {"rewordings": str(rewordings(tmp_path, *rows))}
     result = study(tmp_path, ("paraphrases", "crows-pairs"), settings=settings)
@@ -137,13 +189,14 @@ def test_originals_of_the_benchmark_are_reworded_by_a_file(tmp_path: Path) -> No
     ("row", "message"),
     [
         ("crows-pairs/9999,a,b", "rewordings.csv has 'crows-pairs/9999', expected ids of crows-pairs"),
-        ("{id},no such words,b", "'no such words' is not in both sentences of {id}: give words that they share"),
+        ("{id},no such words,b", "rewordings.csv: {id}: 'no such words' stands as whole words in 0 places"),
+        ("{id},{word},b\n{id},{word},b", "rewordings.csv: {id}: 'b' gives the same sentences as 'b': leave one out"),
         ("{id},same,same", "row 2: expected an item, a phrase and another phrase in its place"),
     ],
 )
 def test_rewordings_that_do_not_apply_are_refused(row: str, message: str, tmp_path: Path) -> None:
     first = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items[0]
-    file = rewordings(tmp_path, row.format(id=first.id))
+    file = rewordings(tmp_path, row.format(id=first.id, word=shared_word(first)))
     chosen = StudyOptions(models=("builtin",), settings={"rewordings": str(file)})
     plan = plan_study(find("paraphrase"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
     (step,) = [step for step in plan.steps if step.name.startswith("rewordings")]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unmask.audit.interpretation import ALPHA, lean
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import OF_WORDS
@@ -24,6 +25,10 @@ from unmask.training.utility import accuracy, accuracy_change, perplexity, perpl
 
 SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
 HELD_OUT = "held-out text"
+EXPECTED = {  # by `lean`
+    **{"above": "men are expected", "below": "women are expected"},
+    **{"too few": "too few items to say who is expected", "no interval": "not known who is expected"},
+}
 
 
 def compare_evaluations(  # noqa: PLR0913 - what is compared
@@ -213,21 +218,44 @@ def _answers(
     compared: Sequence[Comparison], size: LeanSizes, before: BiasEvaluation, after: BiasEvaluation, seed: int
 ) -> tuple[str, ...]:
     by_key = {(row.measure, row.data, row.statistic, row.group): row for row in compared}
-    lean = by_key["ppd", TEMPLATES, "appd", "all"]
-    sexes = ["men" if value > 0 else "women" for value in (lean.a_value, lean.b_value)]
-    women = by_key["ppd", WOMEN, "appd", "category=gender-word"]
+    jobs, women = by_key["ppd", TEMPLATES, "appd", "all"], by_key["ppd", WOMEN, "appd", "category=gender-word"]
+    expected = [EXPECTED.get(_side(each, jobs, seed), "no preference is found") for each in (before, after)]
     gap = accuracy_change(before.ability, after.ability, seed=seed)
     return (
-        f"Professions: {sexes[0]} are expected before, {sexes[1]} are expected after (APPD "
-        f"{signed_number(lean.a_value, 3)} to {signed_number(lean.b_value, 3)}, "
-        f"change {format_change(lean.difference)}).",
+        f"Professions: {expected[0]} before, {expected[1]} after (APPD {_from_to(jobs)}).",
         f"A word leans by {size.before.value:.3f} before and {size.after.value:.3f} after, whichever way "
         f"(change {format_change(size.change)}; {size.n} words).",
-        f"Words said of women (pregnant …): APPD {signed_number(women.a_value, 3)} to "
-        f"{signed_number(women.b_value, 3)}; "
-        + ("still expected of women." if women.b_value < 0 else "no longer expected of women."),
+        f"Words said of women (pregnant …): APPD {_from_to(women)}{_of_women(women, before, after, seed)}.",
         f"Accuracy on held-out text changed by {format_change(gap, 2)} points.",
     )
+
+
+def _side(evaluation: BiasEvaluation, row: Comparison, seed: int) -> str:
+    """Where a statistic of one evaluation lies, as `lean` judges it: in an audit the verdict is the same."""
+    found = estimates(find(row.measure), evaluation.rows[row.measure, row.data], data=row.data, rng_seed=seed)
+    return lean(next(each for each in found if (each.statistic, each.group) == (row.statistic, row.group)))
+
+
+def _from_to(row: Comparison) -> str:
+    """The values before and after, and their change; a change that chance can make is called so."""
+    chance = ", not beyond chance" if row.difference.has_interval and not _is_change(row) else ""
+    values = f"{signed_number(row.a_value, 3)} to {signed_number(row.b_value, 3)}"
+    return f"{values}, change {format_change(row.difference)}{chance}"
+
+
+def _is_change(row: Comparison) -> bool:
+    """Whether a change is beyond chance: by its interval, and by its p after correction."""
+    return row.difference.excludes(0.0) and (row.p_holm is None or row.p_holm < ALPHA)
+
+
+def _of_women(row: Comparison, before: BiasEvaluation, after: BiasEvaluation, seed: int) -> str:
+    """Whether words said of women are still expected of them; nothing if they were not, or if chance decides."""
+    sides = [_side(each, row, seed) for each in (before, after)]
+    if sides[0] != "below":
+        return ""
+    if sides[1] == "below":
+        return "; still expected of women"
+    return "; no longer expected of women" if _is_change(row) else ""
 
 
 def _plots(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:

@@ -57,14 +57,18 @@ def cache_keys(steps: Sequence[Step], runtime: Runtime) -> dict[str, str]:
     keys: dict[str, str] = {}
     model_of = functools.cache(lambda name: model_identity(runtime.place(name), offline=runtime.offline))
     data_of = functools.cache(lambda name: data_identity(runtime.place(name), runtime.data_dir))
+    found: dict[str, Sequence[str]] = {}  # digests of the files that equal steps find: they are read once
     for step in steps:
+        kind = load_kind(step)
+        about = json_digest({"task": step.kind, "parameters": dict(step.parameters)})
+        found[about] = found[about] if about in found else kind.digests(step, runtime)
         keys[step.name] = json_digest(
             {
                 "task": step.kind,
-                "version": load_kind(step).version,
+                "version": kind.version,
                 "parameters": dict(step.parameters),
                 "models": [model_of(model) for model in step.models],
-                "data": [data_of(name) for name in step.data],
+                "data": [*map(data_of, step.data), *found[about]],
                 "inputs": {role: keys[source.name] for role, source in step.inputs.items()},
             }
         )

@@ -135,6 +135,7 @@ class StepKind:
     runs_model: bool = True  # takes a GPU if there is one
     resumable: bool = False  # resumes from the files of an interrupted attempt
     has_parts: Callable[[Step], bool] = field(default=lambda _: False)  # calls `parallel_map`
+    digests: Callable[[Step, Runtime], Sequence[str]] = field(default=lambda *_: ())  # of files that no setting names
 
 
 @dataclass(frozen=True, slots=True)

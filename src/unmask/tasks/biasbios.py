@@ -17,7 +17,7 @@ from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Ints
 from unmask.data import biasbios
-from unmask.data.examples import Example
+from unmask.data.examples import Example, Source
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
@@ -60,10 +60,14 @@ class TprGaps:
     is_absolute: bool = False  # whether the mean absolute gap is the headline
 
 
+def training_files(settings: TaskSettings) -> tuple[Source, ...]:
+    """The files of biographies, which are trained and tested on."""
+    return biasbios.files(settings.train, settings.data_dir)
+
+
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
     """Load the biographies; with `settings.scrub` gendered words are replaced."""
-    sources = biasbios.files(settings.train, settings.data_dir)
-    biographies = biasbios.load(sources, allow_pickle=settings.allow_pickle)[: settings.limit]
+    biographies = biasbios.load(training_files(settings), allow_pickle=settings.allow_pickle)[: settings.limit]
     if not settings.scrub:
         return biographies
     words = datasets.read("word-pairs")
@@ -73,7 +77,6 @@ def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
 
 def load_task_data(settings: TaskSettings) -> TaskData:
     """Split the biographies 80/10/10 by the hash of their text."""
-    sources = biasbios.files(settings.train, settings.data_dir)
     examples = load_biographies(settings)
     labels = tuple(sorted({str(example.label) for example in examples}))
     if len(labels) < 2:
@@ -88,7 +91,7 @@ def load_task_data(settings: TaskSettings) -> TaskData:
         "results are not comparable"
     )
     train, dev, test = (tuple(part) for part in parts.values())
-    return TaskData(labels, train, dev, test, sources, (note,) if len(examples) < SMALL else ())
+    return TaskData(labels, train, dev, test, training_files(settings), (note,) if len(examples) < SMALL else ())
 
 
 def observe(classifier: Classifier, settings: TaskSettings) -> TprGaps:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from unmask.tasks import (
         added_data,
         biasbios,
+        finetune,
         nlibias,
         sentiment,
         sentiment_pairs,
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
         winogender,
     )
 else:
-    added_data, biasbios, nlibias, sentiment, sentiment_pairs = lazy_modules(
-        "unmask.tasks", "added_data", "biasbios", "nlibias", "sentiment", "sentiment_pairs"
+    added_data, biasbios, finetune, nlibias, sentiment, sentiment_pairs = lazy_modules(
+        "unmask.tasks", "added_data", "biasbios", "finetune", "nlibias", "sentiment", "sentiment_pairs"
     )
     stsbias, toxicity, toxicity_sentences, winobias, winogender = lazy_modules(
         "unmask.tasks", "stsbias", "toxicity", "toxicity_sentences", "winobias", "winogender"
@@ -38,6 +39,7 @@ BIASBIOS = Task(
     estimates=biasbios.estimates,
     citation="de-arteaga-etal-2019-bias",
     load_data=biasbios.load_task_data,
+    training=biasbios.training_files,
 )
 
 NLIBIAS = Task(
@@ -50,6 +52,7 @@ NLIBIAS = Task(
     estimates=nlibias.estimates,
     citation="dev-etal-2020-measuring",
     load_data=nlibias.load_task_data,
+    training=nlibias.training_files,
     sources=nlibias.sources,
 )
 
@@ -63,6 +66,7 @@ SENTIMENT = Task(
     estimates=sentiment.estimates,
     citation="kiritchenko-mohammad-2018-examining",
     load_data=sentiment_pairs.load_task_data,
+    training=finetune.user_files,
 )
 
 STSBIAS = Task(
@@ -75,6 +79,7 @@ STSBIAS = Task(
     estimates=stsbias.estimates,
     citation="webster-etal-2020-measuring",
     load_data=stsbias.load_task_data,
+    training=stsbias.training_files,
     sources=stsbias.sources,
 )
 
@@ -88,6 +93,7 @@ TOXICITY = Task(
     estimates=toxicity.estimates,
     citation="dixon-etal-2018-measuring",
     load_data=toxicity_sentences.load_task_data,
+    training=finetune.user_files,
     sources=toxicity_sentences.sources,
     variants=added_data.variants,
 )

@@ -106,15 +106,20 @@ def user_data(
     settings: TaskSettings, labels: tuple[str, ...], load: Callable[[Source], tuple[Example, ...]]
 ) -> TaskData | None:
     """The user's training and validation files; without the second, the last tenth of the first."""
-    if settings.train is None:
+    if not (files := user_files(settings)):
         return None
-    files = [user_source(path) for path in (settings.train, settings.dev) if path is not None]
     parts = [load(file) for file in files]
     if len(parts) == 1:
         (rows,) = parts
         parts = [rows[: -len(rows) // 10], rows[-len(rows) // 10 :]]
     train, dev = parts
-    return TaskData(labels, train, dev, (), tuple(files))
+    return TaskData(labels, train, dev, (), files)
+
+
+def user_files(settings: TaskSettings) -> tuple[Source, ...]:
+    """The user's training file and, with it, the validation file."""
+    paths = (settings.train, settings.dev) if settings.train is not None else ()
+    return tuple(user_source(path) for path in paths if path is not None)
 
 
 def read_trials(path: Path) -> list[Trial]:

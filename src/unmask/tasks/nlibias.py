@@ -28,7 +28,7 @@ from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval
-from unmask.tasks.finetune import user_data
+from unmask.tasks.finetune import user_data, user_files
 from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.tables import both_ends, table_by_model
 
@@ -87,19 +87,27 @@ class NliBiasResult:
     possible: int  # triples that exist
 
 
+def training_files(settings: TaskSettings) -> tuple[Source, ...]:
+    """The files of counterfactual NLI and, if it is on this machine, MNLI's; or the user's."""
+    if given := user_files(settings):
+        return given
+    mnli = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
+    return (*published_sources(nli.CARD, data_dir=settings.data_dir), *([user_source(mnli)] if mnli else ()))
+
+
 def load_task_data(settings: TaskSettings) -> TaskData:
     """Load the user's files; else counterfactual NLI, plus MNLI's matched development set if present."""
     if (given := user_data(settings, nli.LABELS, nli.load)) is not None:
         return given
-    files = published_sources(nli.CARD, data_dir=settings.data_dir)
-    train, dev, test = map(nli.load, files)
-    if (path := find_local(nli.MNLI_DEV, data_dir=settings.data_dir)) is None:
+    files = training_files(settings)
+    train, dev, test, *others = map(nli.load, files)
+    if not others:
         return TaskData(nli.LABELS, train, dev, test, files)
-    more = nli.load(mnli := user_source(path))
+    (more,) = others
     cut = len(more) * 9 // 10
     note = "fine-tuned on nine tenths of MNLI's matched development set, validated on the rest, not on MNLI itself"
     train, dev = (*train, *more[:cut]), (*dev, *more[cut:])
-    return TaskData(nli.LABELS, train, dev, test, (*files, mnli), (note,))
+    return TaskData(nli.LABELS, train, dev, test, files, (note,))
 
 
 @cache

@@ -156,6 +156,7 @@ class Task:
     estimates: Callable[[Any], Sequence[Estimate]]  # of a result; the first is tracked and compared
     citation: str  # BibTeX key in docs/references.bib
     load_data: Callable[[TaskSettings], TaskData] | None = None
+    training: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files that `load_data` reads
     sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files read besides the task data
     # other training data to compare with, by name; the data itself is named ""
     variants: Callable[[TaskSettings, TaskData], Mapping[str, TaskData]] = lambda _, data: {"": data}

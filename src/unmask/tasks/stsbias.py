@@ -30,7 +30,7 @@ from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.finetune import user_data
+from unmask.tasks.finetune import user_data, user_files
 from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.tables import both_ends, occupation_plots, table_by_model
 
@@ -58,11 +58,16 @@ class StsBiasResult:
         return np.asarray((self.female - self.male).mean(axis=0))
 
 
+def training_files(settings: TaskSettings) -> tuple[Source, ...]:
+    """The files of STS-B, or the user's."""
+    return user_files(settings) or published_sources(stsb.CARD, data_dir=settings.data_dir)
+
+
 def load_task_data(settings: TaskSettings) -> TaskData:
     """Load STS-B with its published test split, or the user's files without one."""
     if (given := user_data(settings, (), stsb.load)) is not None:
         return given
-    files = published_sources(stsb.CARD, data_dir=settings.data_dir)
+    files = training_files(settings)
     train, dev, test = map(stsb.load, files)
     return TaskData((), train, dev, test, files)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from unmask.diagnose.paraphrase.families import ALL, FamilyVerdicts
@@ -13,7 +14,11 @@ from unmask.stats.concordance import FamilyAgreement
 
 BANDS = (0.0, 0.1, 0.25, 0.5, 1.0)
 SHOWN = 10  # originals listed as most opposed
-AUTHORS_DATA = (100, 383)  # originals, and pairs in all
+ORIGINALS = 100  # of the authors, and their pairs by bias type, originals included
+AUTHORS_PAIRS = {
+    **{"race-color": 106, "gender": 109, "socioeconomic": 38, "nationality": 32, "religion": 10, "age": 6},
+    **{"sexual-orientation": 11, "physical-appearance": 30, "disability": 41},
+}
 PAPERS = ("cps", "cps-exact")  # measures used in the paper
 WHERE = ("model", "data", "measure")
 
@@ -63,8 +68,10 @@ def corrected_p(verdicts: FamilyVerdicts) -> dict[str, float | None]:
 
 def published_agreement(verdicts: FamilyVerdicts, group: str) -> float | None:
     """The published agreement of a model, overall or for a bias type; None on other data than the authors'."""
-    size = len(verdicts.families), sum(each.size for each in verdicts.all_differences)
-    if verdicts.measure not in PAPERS or size != AUTHORS_DATA:
+    pairs = Counter[str]()
+    for family in verdicts.families:
+        pairs[family.category] += family.differences.size
+    if verdicts.measure not in PAPERS or (len(verdicts.families), pairs) != (ORIGINALS, AUTHORS_PAIRS):
         return None
     return published_value(
         "paraphrase", verdicts.model, data="crows-pairs", measure="cps", statistic="agreement", group=group

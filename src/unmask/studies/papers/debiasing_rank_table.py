@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from unmask.core.estimate import Estimate
 from unmask.findings import Finding, Plot, Table, charts
 from unmask.studies import find
-from unmask.studies.catalog import NEWS
+from unmask.studies.catalog import NEWS, WORD_LISTS
 from unmask.studies.collect import (
     VALUE,
     Columns,
@@ -22,10 +23,17 @@ from unmask.studies.papers.debiasing_versions import SIZES, group_part
 from unmask.studies.papers.debiasing_words import PAPER_TEXTS, Counts, as_many_texts
 from unmask.studies.spec import PaperComparison, StudyOptions
 from unmask.studies.trainings import deviation
+from unmask.tasks import TaskSettings
+
+BROUGHT = ("train", "dev", "allow_pickle")  # settings of a task that give it the paper's training data
+TEST_SENTENCES = {
+    "NLI-bias": ("data", "triples"),
+    "STS-bias": ("lists",),
+}  # those that give it the paper's test sentences
 
 
 def compare_tau(cell: RankCell, options: StudyOptions, counts: Counts) -> PaperComparison:
-    """τ beside the published one if models, mitigations and data are those of the paper; its data are the task."""
+    """τ beside the published one if models, mitigations, data and settings are the paper's; its data are the task."""
     group = f"mitigations={cell.methods}, fine-tuning={cell.when}"
     about = {"measure": cell.intrinsic, "data": cell.extrinsic, "group": group, "n": len(cell.ranked)}
     tau = Estimate.of(cell.tau, statistic="tau", null=0.0, p=cell.test.p, **about)
@@ -39,19 +47,49 @@ def compare_tau(cell: RankCell, options: StudyOptions, counts: Counts) -> PaperC
 
 def _difference(cell: RankCell, options: StudyOptions, counts: Counts) -> str:
     """In what a τ differs from the published one; empty if in nothing."""
-    paper = find("debiasing")
     texts = next((result.estimates[0].n for (task, _), result in counts.items() if task == cell.task), 0)
-    if {short_name(model) for model in options.models} != set(paper.models):
-        return "other models"
     if cell.methods != "as published":
         return "other mitigations than the published code"
-    if options.data[:2] != paper.data[:2] or options.limit is not None:
-        return f"other data than {' and '.join(paper.data[:2])}"
-    if options.settings["corpus"] or NEWS not in options.data or options.settings["documents"]:
-        return f"mitigated on another text than {NEWS}"
+    if other := _other_run(options) or _other_bias(cell.task, options):
+        return other
     if not as_many_texts(cell.task, texts):
         return f"other training data: {texts:,} texts, published {PAPER_TEXTS[cell.task][0]:,}"
     return "the paper does not say whether gaps keep their signs" if cell.extrinsic == SIZES else ""
+
+
+def _other_run(options: StudyOptions) -> str:
+    """In what all trainings and audits of a run differ from the paper's; empty if in nothing."""
+    paper, settings = find("debiasing"), options.settings
+    tuning = [name for name, value in paper.settings["use"].items() if settings["use"].get(name) != value]
+    tuning += [name for name in settings["use"] if name not in paper.settings["use"]]
+    differences = {
+        "other models": {short_name(model) for model in options.models} != set(paper.models),
+        f"other data than {' and '.join(paper.data[:2])}": options.data[:2] != paper.data[:2]
+        or options.limit is not None,
+        f"mitigated on another text than {NEWS}": settings["corpus"]
+        or NEWS not in options.data
+        or settings["documents"],
+        "mitigated without the word lists of Zhao et al.": not set(WORD_LISTS) <= set(options.data),
+        "mitigated with other training settings": settings["train"] != paper.settings["train"],
+        "hyper-parameters were not searched": not settings["search"],
+        f"fine-tuned with other settings: {', '.join(tuning)}": tuning,
+    }
+    return next((reason for reason, applies in differences.items() if applies), "")
+
+
+def _other_bias(task: str, options: StudyOptions) -> str:
+    """In what a task's own settings and test sentences differ from the paper's; empty if in nothing."""
+    own = options.settings["each"].get(task, {})
+    if others := [name for name in own if name not in (*BROUGHT, *TEST_SENTENCES.get(task, ()))]:
+        return f"other settings of the task: {', '.join(others)}"
+    if task == "NLI-bias" and not own.get("data"):
+        return "our own triples, not those of Dev et al."
+    if own.get("triples", sampled := TaskSettings().triples) < sampled:
+        return f"a sample of {own['triples']:,} triples only"
+    lists = [Path(name).name for name in own.get("lists") or ()]
+    if task == "STS-bias" and lists != [Path(name).name for name in WORD_LISTS]:
+        return "templates by other words than the lists of Zhao et al."
+    return ""
 
 
 def rank_finding(cells: Sequence[RankCell], taus: Sequence[PaperComparison]) -> Finding:

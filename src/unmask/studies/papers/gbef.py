@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from unmask.core.errors import DataError, quote
+from unmask.studies import find
 from unmask.studies.catalog import GAP, PROFESSIONS, TOXIC
-from unmask.studies.spec import PACKAGE, Role, Step, StudyOptions
+from unmask.studies.spec import PACKAGE, PaperComparison, Role, Step, StudyOptions
 from unmask.studies.steps import audits, mitigations, words
 from unmask.studies.texts import select_corpus
 
@@ -102,6 +104,16 @@ def version_label(version: str, options: StudyOptions) -> str:
         SEVERE: "cds, then severely toxic comments",
     }
     return labels.get(version) or f"cds on {gap}, {version}"
+
+
+def as_trained(each: PaperComparison, version: str, options: StudyOptions) -> PaperComparison:
+    """The comparison of a version, without the published number if it is not known to be trained as the thesis does."""
+    reason, paper = "", find("gbef").settings
+    if version in LABELS:
+        reason = "whether the file is all of Jigsaw's comments is not checked"
+    elif version != BASE and any(options.settings[name] != paper[name] for name in ("train", "names")):
+        reason = "trained with other settings"
+    return each if each.published is None or not reason else replace(each, published=None, mark="", reason=reason)
 
 
 def reminded_version(word: str, times: int) -> str:

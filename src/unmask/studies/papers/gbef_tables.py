@@ -27,6 +27,7 @@ from unmask.studies.papers.gbef import (
     LABELS,
     SEVERE,
     TOXIC_SAMPLE,
+    as_trained,
     toxic_text,
     version_label,
 )
@@ -69,7 +70,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     first = options.models[0]
     three = [each for model, result in by_model.items() for each in _asld(result, "table-3", model, options)]
     four = [
-        each
+        as_trained(each, version, options)
         for version in SENTENCE_VERSIONS
         if version in sld
         for each in _asld(sld[version], "table-4", _model_name(version, options), options)
@@ -153,7 +154,7 @@ def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
     }
     over = next((over for each in asld if (over := over_units(each.estimate))), " over pairs")
     tables = [comparison_table("ASLD", columns, asld, f"In nats, with intervals{over}.")] if asld else []
-    if all(each.published is None for each in asld):
+    if not asld or any(each.published is None for each in asld):
         printed = [cell for cell in paper_values("gbef") if cell.item == item]
         title = "As published, of the thesis' models on its own sentences"
         tables.append(published_table(title, {"model": "model", "category": "group"}, printed))

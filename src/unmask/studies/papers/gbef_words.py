@@ -19,7 +19,7 @@ from unmask.stats.regression import correlation, fit_line
 from unmask.stats.shares import contrast
 from unmask.studies.claims import ClaimTest
 from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
-from unmask.studies.papers.gbef import BALANCED, BASE, CDS, reminded_version, version_label
+from unmask.studies.papers.gbef import BALANCED, BASE, CDS, as_trained, reminded_version, version_label
 from unmask.studies.spec import PaperComparison, StudyOptions
 from unmask.studies.steps.words import WordFacts
 
@@ -169,6 +169,7 @@ def reminder_comparisons(results: Results, options: StudyOptions) -> list[PaperC
             name = first if version == BASE else f"{first}, {version_label(version, options)}"
             estimate = replace(entry, data="thesis templates") if thesis else entry
             each = compare("gbef", "table-5", estimate, name, group=REMINDED.get(word, word))
+            each = as_trained(each, version, options)
             other = each.published is None and version in reminded
             found.append(replace(each, reason="other reminder sentences") if other else each)
     return found
@@ -192,7 +193,7 @@ def reminder_finding(comparisons: Sequence[PaperComparison]) -> Finding:
     note = "Here farther from 0 is better. t intervals over templates."
     table = comparison_table("APPD of words that have a gender", columns, comparisons, note)
     tables = [table] if comparisons else []
-    if all(each.published is None for each in comparisons):
+    if not comparisons or any(each.published is None for each in comparisons):
         printed = [cell for cell in paper_values("gbef") if cell.item == "table-5"]
         title = "As published, with the thesis' templates and reminders"
         tables.append(published_table(title, {"trained on": "model", "word": "group"}, printed))

@@ -128,7 +128,7 @@ def _table_sections(
             "Table II: examples",
             "The first pair of every bias type in the benchmark and among the completed prompts.",
             example_finding(benchmark, own),
-            "In each pair the first sentence is the stereotyping one; only the words for the group differ.",
+            "In each pair the first sentence is the stereotyping one.",
         ),
         Section(
             "table-3",
@@ -142,7 +142,7 @@ def _table_sections(
         ),
         Section(
             "table-4",
-            "Table IV: scores on the authors' prompts",
+            "Table IV: scores on completed prompts",
             "The same over completed prompts that set two groups against each other, in both directions.",
             score_finding(scores[OWN], OWN, model_changes(_by_score(own), options.seed)),
             "The paper's 100 prompts are not public and ours differ, so no number is compared. Its text gives BERT and "

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from unmask.audit.result import load
-from unmask.core.errors import ModelError
+from unmask.core.errors import ModelError, UnmaskError
 from unmask.core.estimate import Value
 from unmask.core.files import partial_file
 from unmask.corpus.counting import count_files
 from unmask.corpus.run import count
+from unmask.data.examples import Source
 from unmask.findings.storage import load_value
 from unmask.models import open_lm
 from unmask.studies.backends.ray import count_on_ray
 from unmask.studies.durations import OPTIMIZER, TOKENS
-from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
+from unmask.studies.graph import MISSING
+from unmask.studies.spec import Runtime, Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.texts import find_text_file
 from unmask.tasks import Grid, TaskSettings, find
 from unmask.tasks.biasbios import ABSOLUTE
@@ -83,7 +85,11 @@ def count_gendered_words(context: StepContext) -> None:
             file.write(" ".join(f"{example.text} {example.second or ''}".split()) + "\n")
     how: dict[str, Any] = {"count_with": count_files if context.parallel_map is map else count_on_ray, "processes": 1}
     if lists := context.parameters.get(LISTS):  # as the paper counts
-        how |= {"lists": _word_lists(context, lists), "names": ("feminine", "masculine"), "whitespace": True}
+        how |= {
+            "lists": [_file(name, context.runtime) for name in lists],
+            "names": ("feminine", "masculine"),
+            "whitespace": True,
+        }
     count(path, out=context.folder / COUNTS, professions=False, seed=settings.seed, **how)
     path.unlink()
 
@@ -126,19 +132,41 @@ def load_outcome(folder: Path) -> TaskOutcome:
     return TaskOutcome(points, bias, n, score, fine_tuned["majority_share"] or 0.0, absolute)
 
 
+def training_digests(step: Step, runtime: Runtime) -> list[str]:
+    """The digests of the files of a task's training data: the user's, or those in the data folder."""
+    return _digests(find(step.parameters["task"]).training, step, runtime)
+
+
+def task_digests(step: Step, runtime: Runtime) -> list[str]:
+    """The digests of all files of a task: of its training data, and of what its bias is measured on."""
+    return [*training_digests(step, runtime), *_digests(find(step.parameters["task"]).sources, step, runtime)]
+
+
+def _digests(sources: Callable[[TaskSettings], Sequence[Source]], step: Step, runtime: Runtime) -> list[str]:
+    try:
+        found = sources(TaskSettings(**_files(step.parameters["settings"], runtime)))
+    except UnmaskError:  # the step reports it
+        return [MISSING]
+    return [f"{source.name}:{source.sha256}" for source in found]
+
+
 def _settings(context: StepContext) -> TaskSettings:
     chosen = dict(context.parameters["settings"])
-    chosen |= {name: Path(context.runtime.place(chosen[name])) for name in FILES if chosen.get(name)}
-    if chosen.get(LISTS):
-        chosen[LISTS] = _word_lists(context, chosen[LISTS])
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
-    return TaskSettings(seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen)
+    files = _files(chosen, context.runtime)
+    return TaskSettings(**{**chosen, **files, "seed": context.parameters["seed"], "grid": grid})
 
 
-def _word_lists(context: StepContext, names: Sequence[str]) -> tuple[Path, ...]:
-    """Files of words, by path or within the data folder."""
-    places = [context.runtime.place(name) for name in names]
-    return tuple(find_text_file(place, context.runtime.data_dir) or Path(place) for place in places)
+def _files(settings: Mapping[str, Any], runtime: Runtime) -> dict[str, Any]:
+    """The settings that name files, by path or within the data folder, and that folder."""
+    files: dict[str, Any] = {name: _file(settings[name], runtime) for name in FILES if settings.get(name)}
+    lists = {LISTS: tuple(_file(name, runtime) for name in settings[LISTS])} if settings.get(LISTS) else {}
+    return {**files, **lists, "data_dir": runtime.data_dir}
+
+
+def _file(name: str, runtime: Runtime) -> Path:
+    place = runtime.place(name)
+    return find_text_file(place, runtime.data_dir) or Path(place)
 
 
 def zero_shot_work(step: Step) -> WorkEstimate:
@@ -185,7 +213,9 @@ def step(  # noqa: PLR0913, PLR0917 - the parts of a fine-tuning
     return replace(planned, data=(*files, *(settings.get(LISTS) or ()), *lists))
 
 
-FOLLOWED = StepKind(finetune_and_track, version=5, estimate_work=work_estimate, resumable=True)
-SEARCHED = StepKind(finetune, version=5, estimate_work=work_estimate, resumable=True)
-MEASURED = StepKind(measure_zero_shot, estimate_work=zero_shot_work)
-TALLIED = StepKind(count_gendered_words, version=2, runs_model=False, has_parts=lambda _: True)
+TUNED: dict[str, Any] = {"version": 5, "estimate_work": work_estimate, "resumable": True, "digests": task_digests}
+FOLLOWED, SEARCHED = StepKind(finetune_and_track, **TUNED), StepKind(finetune, **TUNED)
+MEASURED = StepKind(measure_zero_shot, estimate_work=zero_shot_work, digests=task_digests)
+TALLIED = StepKind(
+    count_gendered_words, version=2, runs_model=False, has_parts=lambda _: True, digests=training_digests
+)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from unmask.audit.plan import load_datasets
 from unmask.core.errors import DataError, quote
 from unmask.core.types import Dataset, Pair
+from unmask.core.words import WORD
 from unmask.data.formats import read_table
 from unmask.data.pairs import ITSELF, NUMBER, ORIGINAL
 from unmask.diagnose import DiagnosisSettings
@@ -26,6 +30,7 @@ DIAGNOSIS = "paraphrase"
 NAME = "examples of the paper"
 COLUMNS = ("item", "phrase", "paraphrase")  # of a file of rewordings
 Exchanges = Mapping[str, Sequence[Sequence[str]]]  # by item: a phrase of both sentences, and what stands in its place
+_START = re.compile(r"(?:^|[.!?…]\W*\s)\W*$")  # before the first word of a sentence
 
 
 def score_examples(context: StepContext) -> None:
@@ -48,16 +53,74 @@ def score_examples(context: StepContext) -> None:
 
 
 def reword(items: Sequence[Pair], exchanges: Exchanges) -> tuple[Pair, ...]:
-    """Every original in the data and its paraphrases, each with one phrase exchanged in both sentences."""
+    """Every original in the data and its paraphrases; without the exchanges that do not apply to it."""
     reworded = []
     for item in items:
-        fitting = [(old, new) for old, new in exchanges.get(item.id, ()) if old in item.more and old in item.less]
-        for number, (old, new) in enumerate((("", ""), *fitting) if fitting else ()):
+        paraphrases = list(_paraphrases(item, exchanges.get(item.id, ())))
+        for number, (more, less) in enumerate(((item.more, item.less), *paraphrases) if paraphrases else ()):
             name = item.id if number == int(ITSELF) else f"{item.id}/{number}"
             groups = {**item.groups, ORIGINAL: item.id, NUMBER: str(number)}
-            more, less = (text.replace(old, new) if old else text for text in (item.more, item.less))
             reworded.append(Pair(name, more, less, groups=groups))
     return tuple(reworded)
+
+
+def _paraphrases(item: Pair, exchanges: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+    for old, new in exchanges:
+        with suppress(DataError):
+            yield exchange(item, old, new)
+
+
+def exchange(item: Pair, old: str, new: str) -> tuple[str, str]:
+    """Both sentences with one phrase exchanged: the words for the groups stay as they are.
+
+    DataError unless it stands in one place of each sentence, as whole words that the sentences share.
+    """
+    more, less = (_places(text, old) for text in (item.more, item.less))
+    if (len(more), len(less)) != (1, 1):
+        raise DataError(
+            f"{item.id}: {quote(old)} stands as whole words in {len(more)} places of one sentence and in {len(less)} "
+            "of the other, expected one place in each: give another phrase, or a longer one"
+        )
+    if not _are_shared(item, more[0], less[0]):
+        raise DataError(f"{item.id}: {quote(old)} has words in which the sentences differ: give words that they share")
+    return _put(item.more, more[0], new), _put(item.less, less[0], new)
+
+
+def _places(text: str, phrase: str) -> list[slice]:
+    """Where a phrase stands as whole words; at the beginning of a sentence its first letter may differ in case."""
+    inside = {at for word in re.finditer(WORD, text) for at in range(word.start() + 1, word.end())}
+    first = "|".join(re.escape(letter) for letter in {phrase[0], phrase[0].lower(), phrase[0].upper()})
+    found = re.finditer(f"(?:{first}){re.escape(phrase[1:])}", text)
+    return [
+        slice(*match.span())
+        for match in found
+        if inside.isdisjoint(match.span()) and (match[0] == phrase or _START.search(text[: match.start()]))
+    ]
+
+
+def _are_shared(item: Pair, more: slice, less: slice) -> bool:
+    """Whether the words of both places are paired with each other, whichever sentence is aligned with the other."""
+    first, second = (list(re.finditer(WORD, text)) for text in (item.more, item.less))
+    ours, theirs = (
+        [at for at, word in enumerate(words) if place.start <= word.start() < place.stop]
+        for words, place in ((first, more), (second, less))
+    )
+    shared = _aligned(first, second) & {(a, b) for b, a in _aligned(second, first)}
+    return bool(ours) and shared.issuperset(zip(ours, theirs, strict=True))
+
+
+def _aligned(first: Sequence[re.Match[str]], second: Sequence[re.Match[str]]) -> set[tuple[int, int]]:
+    """The words that two sentences share, by their numbers."""
+    a, b = ([word[0].lower() for word in sentence] for sentence in (first, second))
+    blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    return {(i + offset, j + offset) for i, j, size in blocks for offset in range(size)}
+
+
+def _put(text: str, place: slice, phrase: str) -> str:
+    """The text with another phrase in a place, in upper case where the first word of a sentence was."""
+    if text[place][0].isupper() and _START.search(text[: place.start]):
+        phrase = phrase[0].upper() + phrase[1:]
+    return text[: place.start] + phrase + text[place.stop :]
 
 
 def read_rewordings(path: Path) -> dict[str, list[tuple[str, str]]]:
@@ -84,9 +147,15 @@ def _user_exchanges(context: StepContext, data: Dataset) -> Exchanges:
     for item, given in exchanges.items():
         if item not in by_id:
             raise DataError(f"{name} has {quote(item)}, expected ids of {data.card.name}, such as {data.items[0].id}")
-        for old, _ in given:
-            if old not in by_id[item].more or old not in by_id[item].less:
-                raise DataError(f"{name}: {quote(old)} is not in both sentences of {item}: give words that they share")
+        made = {(by_id[item].more, by_id[item].less): "the original"}
+        for old, new in given:
+            try:
+                pair = exchange(by_id[item], old, new)
+            except DataError as error:
+                raise DataError(f"{name}: {error}") from None
+            if pair in made:
+                raise DataError(f"{name}: {item}: {quote(new)} gives the same sentences as {made[pair]}: leave one out")
+            made[pair] = quote(new)
     return exchanges
 
 
@@ -110,4 +179,4 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(2.0 * pairs * TOKENS * TOKENS)
 
 
-EXAMPLES = StepKind(score_examples, version=2, estimate_work=work_estimate)
+EXAMPLES = StepKind(score_examples, version=3, estimate_work=work_estimate)
