@@ -20,6 +20,7 @@ import unmask
 import zoo
 from unmask import data as datasets
 from unmask.audit.command import command_line
+from unmask.audit.interpretation import lean
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName
 from unmask.core.types import Dataset, Pair
 from unmask.findings.envelope import Result
@@ -100,6 +101,16 @@ def test_a_model_with_failed_checks_gets_no_plain_score(tmp_path: Path) -> None:
     assert said.count("do not interpret this number") == 1  # in the headline of the dataset
     assert "FAIL masked-accuracy" in said
     assert "no preference" not in said
+
+
+def test_a_collapsed_model_fails_the_checks_of_accuracy(tmp_path: Path) -> None:
+    """All logits equal: every token would be the first guess, and pairs that all tie no stereotype: both are wrong."""
+    folder = zoo.build("bert-uncased", tmp_path / "model")
+    zoo.rewrite(folder, lambda weights: [each.zero_() for each in weights.values()])
+    result = unmask.audit(folder, data=small_data(), measures=["cps", "aul"], options=OFF)
+    failed = {check.name for check in result.checks if not check.ok}
+    assert {"masked-accuracy", "unmasked-accuracy", "ties"} <= failed
+    assert {lean(estimate) for estimate in result.headlines()} == {"ties"}
 
 
 def test_the_check_of_differences_near_zero_counts_those_per_token() -> None:
