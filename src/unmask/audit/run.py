@@ -151,7 +151,7 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
             evidence, name = Evidence(), data.card.name
             certificates: list[Certificate] = []
             rows: dict[str, list[Row]] = {measure.name: [] for measure in measures}
-            sums = {measure.name for measure in measures if measure.in_nats}
+            by_name = {measure.name: measure for measure in measures}
             step = steps_of(options.progress, name, len(data.items))
             chunks = score_certified(
                 name, data.items, measures, engines, evidence=evidence, progress=step, certificates=certificates
@@ -159,9 +159,9 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
             for chunk in chunks:
                 tables.add(chunk, lm)
                 for scored in chunk:
-                    rows[scored.row.measure].append(scored.row)
-                    if scored.row.measure in sums:
-                        evidence.add_difference(scored.row.measure, scored.difference_per_token)
+                    row = scored.row
+                    rows[row.measure].append(row)
+                    evidence.add_difference(by_name[row.measure], row.difference, scored.difference_per_token)
             for measure in measures:
                 own = rows[measure.name]
                 values = estimates(measure, own, data=name, rng_seed=options.seed, independent=independent)
