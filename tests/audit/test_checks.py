@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from measures.hand import Hand, pair, reading, readings
-from unmask.audit.checks import Evidence, checks
+from unmask.audit.checks import Evidence, check_repeats, checks
 from unmask.core.errors import ModelError
 from unmask.core.types import Check, Measure, Pair, Probe, Reading, Row
 from unmask.measures import find
@@ -340,6 +340,18 @@ def test_differences_of_means_are_described_too() -> None:
             evidence.add_difference(find(name), difference, math.nan)
     evidence.add_difference(find("ppd"), 0.01, math.nan)
     assert run_checks(evidence)["near-zero"].detail.endswith(": aul 50%, aula 50%, all-masked 50%, sss 50%")
+
+
+def test_one_pair_in_a_hundred_may_be_there_again() -> None:
+    """A file that holds few pairs many times would pass every check."""
+    different = items(99)
+    again = replace(different[0], id="again")
+    swapped = replace(different[0], id="swapped", more=different[0].less, less=different[0].more)
+    one, two = check_repeats([*different, again]), check_repeats([*different, again, swapped])
+    assert (one.ok, one.detail) == (True, "1 of 100 pairs (1.0%) have the sentences of an earlier one")
+    assert not two.ok
+    assert two.detail == "2 of 101 pairs (2.0%) have the sentences of an earlier one, 1 of them exchanged"
+    assert check_repeats([]).ok
 
 
 def test_one_token_in_a_hundred_may_be_unknown() -> None:

@@ -113,6 +113,20 @@ def test_a_collapsed_model_fails_the_checks_of_accuracy(tmp_path: Path) -> None:
     assert {lean(estimate) for estimate in result.headlines()} == {"ties"}
 
 
+def test_one_pair_many_times_is_one_pair() -> None:
+    """A file that repeats one pair would be more certain the more often it does."""
+    once, often = (
+        unmask.audit(None, data=datasets.from_records(HE[:1] * n), measures=["cps", "aul"], options=OFF)
+        for n in (1, 60)
+    )
+    for one, many in zip(once.headlines(), often.headlines(), strict=True):
+        assert (one.value, one.n, many.value, many.n) == (one.value, 1, one.value, 60)
+        assert (many.low, many.high) == (min(one.low, many.low), max(one.high, many.high))
+        assert lean(many) == "within"
+        assert many.p == 1.0
+    assert {check.name for check in often.checks if not check.ok} == {"duplicates"}
+
+
 def test_differences_near_zero_are_counted_per_token() -> None:
     """Sums over a sentence are larger: the band of the paper would be taken for another one."""
     result = unmask.audit(zoo.folder("bert-uncased"), data=small_data(), measures=["pll", "aul"], options=OFF)

@@ -12,6 +12,7 @@ import numpy as np
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Check, Encoded, Measure, Pair, Probe, Row
+from unmask.data.items import find_repeats
 from unmask.findings.numbers import number, signed_number
 from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.measures.spans import order_matters
@@ -21,6 +22,7 @@ from unmask.models.finite import refuse_bad_outputs
 
 SAMPLE = 12  # items probed only for the checks, if no measure has such probes
 NEAR = 0.25  # nats per token; Kwon & Mihindukulasooriya (2022): smaller differences are nearly equal
+REPEATED = 0.01  # share of pairs that may have the sentences of an earlier one; published data have up to 0.3%
 COMPARABLE = ("share", "magnitude")  # summaries of measures whose scores are log-probabilities: sums or means
 MASKED_FLOOR, UNMASKED_FLOOR, CAUSAL_FLOOR = 0.10, 0.25, 0.05
 How = Literal["masked", "unmasked", "causal"]
@@ -104,6 +106,15 @@ class Evidence:
     def mean_logprob(self, how: How) -> float:
         """Mean log-probability of these tokens; NaN if none was read."""
         return self.logprobs.get(how, math.nan) / self.reads[how] if self.reads.get(how) else math.nan
+
+
+def check_repeats(items: Sequence[Pair]) -> Check:
+    """Whether the items are different pairs: equal ones are one unit of intervals, but count in n and in the score."""
+    repeats, n = find_repeats(items), len(items)
+    count, share = len(repeats.first), len(repeats.first) / max(1, n)
+    detail = f"{count:,} of {n:,} pairs ({share:.1%}) have the sentences of an earlier one"
+    detail += f", {len(repeats.exchanged):,} of them exchanged" if repeats.exchanged else ""
+    return Check("duplicates", share <= REPEATED, detail)
 
 
 def checks(

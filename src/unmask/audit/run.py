@@ -14,7 +14,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
-from unmask.audit.checks import Evidence, checks
+from unmask.audit.checks import Evidence, check_repeats, checks
 from unmask.audit.command import COMMAND, audit_words, command_line
 from unmask.audit.parquet import Tables, group_columns
 from unmask.audit.plan import Data, engine_for, load_datasets, measures_for
@@ -170,7 +170,11 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
             prefix = f"{name}/" if len(plan) > 1 else ""
             found.checks.extend(
                 replace(each, name=prefix + each.name)
-                for each in (*checks(evidence, measures, rows, lm), *precision_checks(lm, certificates))
+                for each in (
+                    *checks(evidence, measures, rows, lm),
+                    check_repeats(data.items),
+                    *precision_checks(lm, certificates),
+                )
             )
         tables.close()
     return found

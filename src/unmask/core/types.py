@@ -23,6 +23,7 @@ __getattr__ = lazy_names("unmask.core", {"Floats": "arrays", "Ints": "arrays"})
 Kind = Literal["masked", "causal"]
 Side = Literal["more", "less", "unrelated"]
 Outcome = Literal["more", "less", "tie", "unscored"]
+SAME = "same_as"  # group of pairs some of which are equal: the id of the first pair with these sentences
 
 # ------------------------------------------------------------------------------------------- data
 
