@@ -113,6 +113,16 @@ def test_a_collapsed_model_fails_the_checks_of_accuracy(tmp_path: Path) -> None:
     assert {lean(estimate) for estimate in result.headlines()} == {"ties"}
 
 
+def test_pairs_with_special_tokens_are_named() -> None:
+    """That pairs were left out for what is written in them could be read in no warning."""
+    data = datasets.from_records([*MADE, ("He [SEP] ran.", "She ran.")], name="made")
+    result = unmask.audit(zoo.folder("bert-uncased"), data=data, measures=["aul"], options=OFF)
+    (warning,) = result.meta["data"][0]["warnings"]
+    assert "[SEP]" in warning
+    assert f"(made/{len(MADE):04})" in warning
+    assert result.headlines()[0].unscored == 1
+
+
 def test_one_pair_many_times_is_one_pair() -> None:
     """A file that repeats one pair would be more certain the more often it does."""
     once, often = (

@@ -19,12 +19,14 @@ from unmask.audit.command import COMMAND, audit_words, command_line
 from unmask.audit.parquet import Tables, group_columns
 from unmask.audit.plan import Data, engine_for, load_datasets, measures_for
 from unmask.audit.result import AuditResult
+from unmask.audit.scoring import special_token_in
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain
 from unmask.core.options import Opening, Options, Precision, Serving, fill_groups
 from unmask.core.progress import report_preparation, steps_of
 from unmask.core.types import Check, Dataset, Measure, Row
+from unmask.data.items import list_warning
 from unmask.findings.envelope import DIGEST, ITEMS, TOKENS, build
 from unmask.findings.folder import ResultFolder, result_folder
 from unmask.measures import MEASURES, select_measures
@@ -95,6 +97,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     select_measures(named, lm.kind)
     models = precisions_for(lm, precision)
     report_preparation(run.progress)
+    datasets = [_with_special_tokens(dataset, lm) for dataset in datasets]
     plan = [(dataset, measures_for(dataset, named, lm.kind)) for dataset in datasets]
     if data is DEFAULT_DATA:  # of the default data, only what the measures can score
         plan = [(dataset, usable) for dataset, usable in plan if usable] or plan
@@ -122,6 +125,14 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     meta = build("audit", title=lm.facts.id, **facts, estimates=scored.estimates, checks=scored.checks, details=details)
     assert folder.path is not None
     return AuditResult(folder.finish(meta).meta, folder.path)
+
+
+def _with_special_tokens(data: Dataset, lm: Lm) -> Dataset:
+    """The data with a warning about the items that spell out a special token of the model; they are not scored."""
+    found = {item.id: special for item in data.items if (special := special_token_in(item, lm))}
+    listed = ", ".join(dict.fromkeys(found.values()))
+    warnings = list_warning([*found], f"special tokens of this model written in them, and are not scored: {listed}")
+    return replace(data, warnings=(*warnings, *data.warnings))
 
 
 def _digest(plan: Plan, facts: dict[str, Any]) -> str:

@@ -79,9 +79,9 @@ def _sentence_warnings(items: Sequence[Pair], warnings: Sequence[str]) -> list[s
     ragged = [item.id for item in items if _margins(item.more) != _margins(item.less)]
     return [
         *warnings,
-        *_list_warning(same, "two identical sentences and can only tie"),
-        *_list_warning(mixed, "sentences in different Unicode normal forms (NFC, NFD): equal words may differ"),
-        *_list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
+        *list_warning(same, "two identical sentences and can only tie"),
+        *list_warning(mixed, "sentences in different Unicode normal forms (NFC, NFD): equal words may differ"),
+        *list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
     ]
 
 
@@ -90,8 +90,8 @@ def _repeat_warnings(repeats: Repeats, counted: str) -> list[str]:
     exchanged = set(repeats.exchanged)
     plain = [item for item in repeats.first if item not in exchanged]
     return [
-        *_list_warning(plain, f"the sentences of an earlier pair: {counted}"),
-        *_list_warning(repeats.exchanged, f"the sentences of an earlier pair with the sides exchanged: {counted}"),
+        *list_warning(plain, f"the sentences of an earlier pair: {counted}"),
+        *list_warning(repeats.exchanged, f"the sentences of an earlier pair with the sides exchanged: {counted}"),
     ]
 
 
@@ -161,7 +161,7 @@ def _margins(text: str) -> tuple[str, str]:
     return text[:start], text[start + len(body) :]
 
 
-def _list_warning(ids: Sequence[str], what: str) -> list[str]:
+def list_warning(ids: Sequence[str], what: str) -> list[str]:
     """One warning that lists the first few items; none if there are no items."""
     if not ids:
         return []
