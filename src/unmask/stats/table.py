@@ -30,8 +30,10 @@ STATISTICS: dict[Summary, tuple[str, ...]] = {
     "icat": ("icat",),
 }  # compared statistics, the headline first
 HEADLINE_GOALS = ("", "zero")  # of words that are expected not to lean
-LABELS = ("category", "direction", "target", "goal", "word", "template", "writer", "original", "stereotype", "cluster")
-LABELS += (SAME,)
+LABELS = (
+    *("category", "direction", "target", "goal", "word", "template"),
+    *("writer", "original", "stereotype", "cluster", SAME),
+)
 
 
 @dataclass(frozen=True, slots=True)
