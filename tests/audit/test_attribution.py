@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report import fake
-from unmask.audit.attribution import Explanation, explain_rows, largest_differences, with_contributions
+from unmask.audit.attribution import ARITHMETIC, Explanation, explain_rows, largest_differences, with_contributions
 from unmask.core.types import Encoded
 from unmask.measures.spans import align
 
@@ -144,3 +144,13 @@ def test_neither_word_of_a_template_is_called_a_stereotype() -> None:
         item = fake.row("pll", "x/0000", -3.0, -5.0, slot=slot)
         (found,) = explain_rows([item], fake.token_table(rows))
         assert found.text().startswith(f"x/0000  pll: {winner} by 2.0000\n")
+
+
+def test_contributions_are_not_called_a_cause() -> None:
+    """A user would take the word that contributes most for the one that decided."""
+    rows = token_rows("more", [("the", -1.0, 1.0), ("nurse", -2.0, 1.0)], {1})
+    rows += token_rows("less", [("the", -1.0, 1.0), ("chef", -4.0, 1.0)], {1})
+    (found,) = explain_rows([fake.row("pll", "x/0000", -3.0, -5.0)], fake.token_table(rows))
+    assert ARITHMETIC in str(found)
+    (other,) = explain_rows([fake.row("pll", "x/0000", -3.0, -9.0)], fake.token_table(rows))
+    assert ARITHMETIC not in str(other), "these do not add up"

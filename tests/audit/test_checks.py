@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from measures.hand import Hand, pair, reading, readings
-from unmask.audit.checks import Evidence, checks
+from unmask.audit.checks import Evidence, check_repeats, checks
 from unmask.core.errors import ModelError
 from unmask.core.types import Check, Measure, Pair, Probe, Reading, Row
 from unmask.measures import find
@@ -231,9 +231,21 @@ def test_a_model_that_guesses_too_little_is_warned_of(how: Any, name: str, hits:
     fewer = run_checks(Evidence(hits={how: hits - 1}, reads={how: 100}), of=of)[name]
     none = run_checks(Evidence(), of=of)[name]
     assert (enough.ok, fewer.ok, none.ok) == (True, False, False)
-    assert enough.detail == f"{hits}.0% of 100 tokens are the model's first guess"
-    assert fewer.detail.startswith(f"{hits - 1}.0% of 100 tokens are the model's first guess; below {hits}% ")
+    assert enough.detail.startswith(f"{hits}.0% of 100 tokens are the model's first guess")
+    assert f"; below {hits}% " in fewer.detail
+    assert f"; below {hits}% " not in enough.detail
     assert "of 0 tokens" in none.detail
+
+
+def test_what_the_accuracy_on_visible_words_can_say_stands_beside_it() -> None:
+    """Training that destroys how a model reads visible words would show nowhere: the share alone stays high."""
+    evidence = Evidence()
+    add(evidence, {unmasked_probe(ONE): reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))}, MASKED)
+    add(evidence, {unmasked_probe(MASKED.encode("she")): reading(-0.5, ranks=(0,))}, MASKED)
+    assert evidence.mean_logprob("unmasked") == pytest.approx(-6.5 / 4)
+    found = run_checks(evidence)
+    assert "guess, mean log-probability −1.62; this check finds" in found["unmasked-accuracy"].detail
+    assert "log-probability" not in found["masked-accuracy"].detail
 
 
 @pytest.mark.parametrize(("name", "value"), [("ties", 0.0), ("unscored", None)])
@@ -301,21 +313,45 @@ def test_length_is_left_out_where_nothing_can_be_compared() -> None:
     assert "length" in run_checks(Evidence(pairs=2), (1.0, None))
 
 
-def test_half_of_the_differences_may_be_near_zero() -> None:
-    def near(*per_token: float) -> Check | None:
+def test_differences_near_zero_are_described_and_fail_nothing() -> None:
+    """Most differences of every published model are near zero: a check that fails says nothing of a model."""
+
+    def near(*differences: float, measure: str = "pll") -> Check | None:
         evidence = Evidence()
-        for value in per_token:
-            evidence.add_difference("plain", value)
+        for value in differences:
+            evidence.add_difference(find(measure), 100.0, value)
         return run_checks(evidence).get("near-zero")
 
-    good, bad = near(0.25, -0.25, 0.26, -1.0), near(0.25, -0.25, 0.1, -1.0, math.nan)
-    assert good is not None
-    assert bad is not None
-    assert (good.ok, bad.ok) == (True, False)
-    assert good.detail == "differences per token inside ±0.25: plain 50%"
-    assert bad.detail.endswith("plain 75%")
+    few, most = near(0.25, -0.25, 0.26, -1.0), near(0.25, -0.25, 0.1, -1.0, math.nan)
+    assert few is not None
+    assert most is not None
+    assert (few.ok, most.ok, most.measures) == (True, True, ())
+    assert few.detail == "a description, not a test: differences per token inside ±0.25: pll 50%"
+    assert most.detail.endswith("pll 75%")
     assert near() is None
     assert near(math.nan) is None
+
+
+def test_differences_of_means_are_described_too() -> None:
+    """The measures with the smallest differences, which are means, would be left out."""
+    evidence = Evidence()
+    for name in ("aul", "aula", "all-masked", "sss"):
+        for difference in (0.02, -0.3, math.nan):
+            evidence.add_difference(find(name), difference, math.nan)
+    evidence.add_difference(find("ppd"), 0.01, math.nan)
+    assert run_checks(evidence)["near-zero"].detail.endswith(": aul 50%, aula 50%, all-masked 50%, sss 50%")
+
+
+def test_one_pair_in_a_hundred_may_be_there_again() -> None:
+    """A file that holds few pairs many times would pass every check."""
+    different = items(99)
+    again = replace(different[0], id="again")
+    swapped = replace(different[0], id="swapped", more=different[0].less, less=different[0].more)
+    one, two = check_repeats([*different, again]), check_repeats([*different, again, swapped])
+    assert (one.ok, one.detail) == (True, "1 of 100 pairs (1.0%) have the sentences of an earlier one")
+    assert not two.ok
+    assert two.detail == "2 of 101 pairs (2.0%) have the sentences of an earlier one, 1 of them exchanged"
+    assert check_repeats([]).ok
 
 
 def test_one_token_in_a_hundred_may_be_unknown() -> None:

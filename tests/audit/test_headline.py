@@ -36,6 +36,10 @@ def run(*estimates: Estimate, checks: tuple[Check, ...] = (), **card: object) ->
         ({"value": 41.0, "low": 38.0, "high": 44.0}, "in 41% of pairs (38–44%), less often than chance"),
         ({"n": 8}, "in 57% of pairs (51–62%), 8 items are too few for a verdict"),
         ({"low": float("nan")}, "in 57% of pairs, without an interval: it may be chance"),
+        (
+            {"value": 0.0, "low": 0.0, "high": 6.4, "n": 60, "ties": 31},
+            "in 0% of pairs (0–6%), no direction, because most pairs are ties",
+        ),
     ],
 )
 def test_a_share_is_a_sentence(changes: dict[str, float], words: str) -> None:

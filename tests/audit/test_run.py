@@ -20,6 +20,7 @@ import unmask
 import zoo
 from unmask import data as datasets
 from unmask.audit.command import command_line
+from unmask.audit.interpretation import lean
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName
 from unmask.core.types import Dataset, Pair
 from unmask.findings.envelope import Result
@@ -102,8 +103,42 @@ def test_a_model_with_failed_checks_gets_no_plain_score(tmp_path: Path) -> None:
     assert "no preference" not in said
 
 
-def test_the_check_of_differences_near_zero_counts_those_per_token() -> None:
-    """Sums over a sentence are larger: by them a model would pass whose preferences are arbitrary."""
+def test_a_collapsed_model_fails_the_checks_of_accuracy(tmp_path: Path) -> None:
+    """All logits equal: every token would be the first guess, and pairs that all tie no stereotype: both are wrong."""
+    folder = zoo.build("bert-uncased", tmp_path / "model")
+    zoo.rewrite(folder, lambda weights: [each.zero_() for each in weights.values()])
+    result = unmask.audit(folder, data=small_data(), measures=["cps", "aul"], options=OFF)
+    failed = {check.name for check in result.checks if not check.ok}
+    assert {"masked-accuracy", "unmasked-accuracy", "ties"} <= failed
+    assert {lean(estimate) for estimate in result.headlines()} == {"ties"}
+
+
+def test_pairs_with_special_tokens_are_named() -> None:
+    """That pairs were left out for what is written in them could be read in no warning."""
+    data = datasets.from_records([*MADE, ("He [SEP] ran.", "She ran.")], name="made")
+    result = unmask.audit(zoo.folder("bert-uncased"), data=data, measures=["aul"], options=OFF)
+    (warning,) = result.meta["data"][0]["warnings"]
+    assert "[SEP]" in warning
+    assert f"(made/{len(MADE):04})" in warning
+    assert result.headlines()[0].unscored == 1
+
+
+def test_one_pair_many_times_is_one_pair() -> None:
+    """A file that repeats one pair would be more certain the more often it does."""
+    once, often = (
+        unmask.audit(None, data=datasets.from_records(HE[:1] * n), measures=["cps", "aul"], options=OFF)
+        for n in (1, 60)
+    )
+    for one, many in zip(once.headlines(), often.headlines(), strict=True):
+        assert (one.value, one.n, many.value, many.n) == (one.value, 1, one.value, 60)
+        assert (many.low, many.high) == (min(one.low, many.low), max(one.high, many.high))
+        assert lean(many) == "within"
+        assert many.p == 1.0
+    assert {check.name for check in often.checks if not check.ok} == {"duplicates"}
+
+
+def test_differences_near_zero_are_counted_per_token() -> None:
+    """Sums over a sentence are larger: the band of the paper would be taken for another one."""
     result = unmask.audit(zoo.folder("bert-uncased"), data=small_data(), measures=["pll", "aul"], options=OFF)
     rows = [row for row in result.items.to_pylist() if row["measure"] == "pll"]
     tokens = [row for row in result.tokens.to_pylist() if row["measure"] == "pll" and row["logprob"] is not None]
@@ -118,8 +153,10 @@ def test_the_check_of_differences_near_zero_counts_those_per_token() -> None:
     )
     assert near != summed
     (check,) = [check for check in result.checks if check.name == "near-zero"]
-    assert check.detail == f"differences per token inside ±0.25: pll {near:.0%}"
-    assert (check.ok, check.measures) == ((False, ("pll",)) if near > 0.5 else (True, ()))
+    means = [row["difference"] for row in result.items.to_pylist() if row["measure"] == "aul"]
+    near_means = sum(abs(difference) <= 0.25 for difference in means) / len(means)
+    assert check.detail.endswith(f"differences per token inside ±0.25: pll {near:.0%}, aul {near_means:.0%}")
+    assert (check.ok, check.measures) == (True, ())
     assert {row["difference_per_token"] for row in result.items.to_pylist() if row["measure"] == "aul"} == {None}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import tracemalloc
@@ -24,9 +25,14 @@ CHUNK, FEW, MANY = 8, 32, 96
 MEASURES = tuple(find(name) for name in ("cps", "aul", "aula"))
 
 
+@functools.cache
+def load(name: str) -> Lm:
+    return open_lm(zoo.folder(name))
+
+
 @pytest.fixture(scope="module")
 def lm() -> Lm:
-    return open_lm(zoo.folder("bert-uncased"))
+    return load("bert-uncased")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +70,29 @@ def test_memory_for_model_outputs_does_not_grow_with_the_number_of_items(
     peak(lm, pairs, tmp_path)  # fills the caches of encodings and alignments, which are limited
     few, many = (peak(lm, pairs[:count], tmp_path) for count in (FEW, MANY))
     assert many < 1.6 * few
+
+
+@pytest.mark.parametrize(
+    ("name", "token", "measure"),
+    [
+        ("bert-uncased", "[MASK]", "aul"),
+        ("bert-uncased", "[SEP]", "cps"),
+        ("roberta", "<mask>", "aul"),
+        ("gpt2", "<|endoftext|>", "ll"),
+    ],
+)
+def test_a_special_token_in_a_sentence_is_not_scored(name: str, token: str, measure: str) -> None:
+    """The model reads it as a mask or an end, not as what stands there: the score would be that of another sentence."""
+    items = [
+        Pair("own/0", f"The {token} nurse said she slept.", "The nurse said he slept."),
+        Pair("own/1", "The [mask nurse said she slept.", "The nurse said he slept."),
+    ]
+    scored = score_items(
+        "own", items, [find(measure)], Engine(load(name)), evidence=Evidence(), progress=lambda _: None
+    )
+    spelt, plain = (item.row for chunk in scored for item in chunk)
+    assert (spelt.outcome, plain.outcome == "unscored") == ("unscored", False)
+    assert token in spelt.reason
 
 
 def test_differences_per_token_are_those_of_sums_only(lm: Lm) -> None:

@@ -314,6 +314,7 @@ def test_explain(say, runs: tuple[Path, Path]) -> None:
     assert "own/0000  pll: the" in one.out
     assert "[he]" in one.out
     assert "changed word" in one.out
+    assert one.out.count("not a cause") == 1
     most = say("explain", "a", "--top", "1")
     assert most.out.count(" wins by ") == 1
     assert_one_line(say("explain", "a", "own/9999"), "items look like 'own/0000'")
@@ -325,6 +326,9 @@ def test_compare(say, runs: tuple[Path, Path]) -> None:
     assert said.code == 0
     assert "Changes from a" in said.out
     assert "bias-score" in said.out
+    visible = [line for line in said.out.splitlines() if "unmasked-accuracy: " in line]
+    assert len(visible) == len(runs), "training that damages how visible words are read would not be seen"
+    assert all("mean log-probability −" in line for line in visible)
     (listed,) = json.loads(say("compare", *runs, "--json").out)
     assert (listed["a"], listed["b"]) == ("a", "b")
     assert {one["measure"] for one in listed["comparisons"]} == {"pll", "aul"}

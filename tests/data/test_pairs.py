@@ -194,14 +194,37 @@ def test_identical_sentences_are_kept_with_a_warning() -> None:
 
 
 def test_long_lists_in_warnings_are_cut() -> None:
-    (warning,) = data.from_records([("same", "same")] * 7).warnings
+    (warning,) = data.from_records([(f"same {n}", f"same {n}") for n in range(7)]).warnings
     assert warning.startswith("7 pairs have two identical")
     assert warning.endswith("pairs/0004, …)")
 
 
+def test_pairs_that_are_there_again_are_marked_and_told() -> None:
+    """One pair 200 times would be 200 pairs, with the interval of 200."""
+    again = [("She sat.", "He sat."), ("She  sat. ", "He sat."), ("He sat.", "She sat.")]
+    accents = [("Zo\u00eb sat.", "He sat."), ("Zoe\u0308 sat.", "He sat.")]
+    loaded = data.from_records([*again, *accents, ("She ran.", "He ran.")])
+    assert [item.groups["same_as"].rpartition("/")[2] for item in loaded.items] == [
+        *("0000", "0000", "0000"),
+        *("0003", "0003", "0005"),
+    ]
+    again, exchanged = (line for line in loaded.warnings if "earlier pair" in line)
+    assert again.startswith("2 pairs have")
+    assert again.endswith("(pairs/0001, pairs/0004)")
+    assert "exchanged" in exchanged
+    assert exchanged.endswith("(pairs/0002)")
+
+
+def test_a_context_makes_a_pair_another_one() -> None:
+    """Pairs with equal sentences after different contexts would be taken for one."""
+    pair = {"more": "She sat.", "less": "He sat."}
+    loaded = data.from_records([{**pair, "context": "It rained."}, {**pair, "context": "It snowed."}])
+    assert (loaded.warnings, [dict(item.groups) for item in loaded.items]) == ((), [{}, {}])
+
+
 def test_white_space_on_one_side_only() -> None:
-    loaded = data.from_records([("a ", "b"), (" a", " b"), ("a", "b\n")])
-    assert [item.more for item in loaded.items] == ["a ", " a", "a"]  # as written
+    loaded = data.from_records([("a ", "b"), (" c", " d"), ("e", "f\n")])
+    assert [item.more for item in loaded.items] == ["a ", " c", "e"]  # as written
     (warning,) = loaded.warnings
     assert warning.startswith("2 pairs have white space around only one of the sentences")
     assert warning.endswith("(pairs/0000, pairs/0002)")

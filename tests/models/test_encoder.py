@@ -130,6 +130,13 @@ def test_reading_by_parts_of_the_vocabulary_gives_the_same_answers(name: str, mo
     expected = logits.log_softmax(-1)[rows, tokens]
     torch.testing.assert_close(logprobs, expected, rtol=1e-5, atol=1e-5)
     assert ranks.tolist() == (logits[rows] > logits[rows, tokens][:, None]).sum(-1).tolist()
+    output = shortcuts.output
+    assert output is not None
+    output.weight.zero_()
+    if output.bias is not None:
+        output.bias.zero_()
+    _, ranks = shortcuts.read(states, rows, tokens)
+    assert ranks.tolist() == [size - 1] * len(rows), "of tokens that are all alike none is the first guess"
 
 
 def test_logits_changed_after_the_output_layer_are_not_read_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:

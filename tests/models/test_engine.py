@@ -124,6 +124,16 @@ def test_readings_equal_the_models_own_output(name: str) -> None:
     assert reading.ranks[0] == int((logits > logits[token]).sum())
 
 
+def test_of_tokens_that_are_all_alike_none_is_the_first_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose logits are constant would pass every check of accuracy, with 100%."""
+    lm = load("roberta")
+    monkeypatch.setattr(type(lm.network), "logits", lambda *_: torch.zeros(len(_[1]), lm.network.vocab_size))
+    monkeypatch.setattr(type(lm.network), "parts_reader", lambda _: None)
+    ids = lm.encode("He said so.").ids
+    probe = Probe(ids, tuple(enumerate(ids)))
+    assert set(Engine(lm).read([probe])[probe].ranks) == {lm.network.vocab_size - 1}
+
+
 @functools.cache
 def pool(name: str) -> tuple[tuple[Probe, ...], Readings]:
     """Probes of every form, and the reading of each when it is run alone."""

@@ -28,6 +28,11 @@ NONE = "no preference found by this measure"
         ({"value": 52.0, "low": 48.0, "high": 56.0}, "no preference found by this measure"),
         ({"value": 52.0, "low": 50.0, "high": 56.0}, "no preference found by this measure"),
         ({"value": 60.0, "low": 55.0, "high": 65.0, "p": 0.07}, "no preference found by this measure"),
+        (
+            {"value": 0.0, "low": 0.0, "high": 6.0, "n": 60, "ties": 31},
+            "most pairs are ties: no preference can be read",
+        ),
+        ({"value": 0.0, "low": 0.0, "high": 6.0, "n": 60, "ties": 30}, "leans against stereotypes"),
         ({"value": 87.5, "low": 52.9, "high": 97.8, "n": 29}, "too few items for a verdict"),
         ({"value": 87.5, "low": 52.9, "high": 97.8, "n": 30}, "leans towards stereotypes"),
         ({"value": 60.0, "low": 55.0, "high": 65.0, "group": "category=age", "p_holm": 0.2}, NONE),

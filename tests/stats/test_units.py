@@ -46,6 +46,17 @@ def column(*values: str) -> np.ndarray:
         ({"word": column("a", "a", "b", "b"), "template": column("1", "2", "3", "4")}, "word", (2,)),
         ({"word": column("a", "b", "c", "d"), "template": column("1", "1", "2", "2")}, "template", (2,)),
         ({"word": column("a", "a", "a"), "template": column("1", "2", "3")}, "template", ()),
+        ({"same_as": column("a", "a", "b")}, "distinct pair", (2,)),
+        ({"writer": column("a", "b", "b", "c"), "same_as": column("1", "1", "2", "3")}, "writer", (2,)),
+        (  # the second template is the first one again
+            {
+                "word": column("a", "a", "a", "b", "b", "b"),
+                "template": column("1", "2", "3", "1", "2", "3"),
+                "same_as": column("1", "1", "2", "3", "3", "4"),
+            },
+            "word × template",
+            (2, 2),
+        ),
     ],
 )
 def test_the_unit_is_derived_from_the_group_columns(

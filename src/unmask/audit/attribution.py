@@ -23,6 +23,7 @@ from unmask.findings.envelope import Result
 from unmask.findings.numbers import signed_number
 from unmask.findings.tables import SIDES, select_items
 
+ARITHMETIC = "contributions add up to the difference: that is arithmetic, not a cause"
 CLOSE = 1e-3  # relative tolerance: contributions add up to the difference but for rounding
 NO_SUM = "(contributions do not add up: these scores are not sums of log-probabilities)"
 NO_LOGPROBS = "(no log-probabilities of tokens in this result: audit the model to see what each contributes)"
@@ -104,8 +105,8 @@ class Explanation:
         return "\n".join(lines if self.adds_up else [*lines, f"    {note}"])
 
     def __str__(self) -> str:
-        """The text with five contributions."""
-        return self.text()
+        """The text with five contributions, and what they are not."""
+        return f"{self.text()}\n    ({ARITHMETIC})" if self.adds_up else self.text()
 
     def _side(self, side: str) -> str:
         """What a side is called: its sentence, or of a template the word in its slot."""

@@ -36,6 +36,7 @@ CHANCE: Mapping[str, str] = {  # by the place of the interval
     "within": "which chance alone can explain",
     "below": "less often than chance",
     "no interval": "without an interval: it may be chance",
+    "ties": "no direction, because most pairs are ties",
 }
 SHARES: Mapping[str, tuple[str, str]] = {  # what is preferred, and in what
     "bias-score": ("the stereotyping sentence", "pairs"),
@@ -105,7 +106,9 @@ def _summary(result: AuditResult, estimates: Sequence[Estimate]) -> str:
     """Bias scores by several measures: their range, and by how many of them it differs from chance."""
     ordered = sorted(estimates, key=lambda each: each.value)
     ends = dict.fromkeys(f"{number(each.value, 0)}%" for each in (ordered[0], ordered[-1]))
-    by_place = {place: [each.measure for each in estimates if lean(each) == place] for place in ("above", "below")}
+    by_place = {
+        place: [each.measure for each in estimates if lean(each) == place] for place in ("above", "below", "ties")
+    }
     few = [each for each in estimates if lean(each) == "too few"]
     parts = [
         f"{CHANCE[place]} by {len(names)} of {len(estimates)} measures ({', '.join(names)})"

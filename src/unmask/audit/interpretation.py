@@ -87,6 +87,7 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
         "association": "the words are associated with {second}",
         "effect-size": "the words are associated with {second}",
     },
+    "ties": {"": "most pairs are ties: no preference can be read"},
     "too few": {"": "too few items for a verdict"},
     "no interval": {"": "no interval could be computed: do not read a preference into it"},
     "no null": {
@@ -113,6 +114,7 @@ SHORT: Mapping[str, Mapping[str, str]] = {  # the same in a table
         "association": "towards {second}",
         "effect-size": "towards {second}",
     },
+    "ties": {"": "mostly ties"},
     "too few": {"": "too few items"},
     "no interval": {"": "no interval"},
     "no null": {"": "no reference value", "icat": "100 is ideal"}
@@ -153,9 +155,12 @@ def lean(estimate: Estimate) -> str:
     """Where the estimate lies relative to the null: `above` or `below` only if interval and test agree.
 
     A group is judged by its p after Holm's correction; the whole by its interval and p, and not under `FEW` items.
+    Neither is where most pairs are ties: a share that is low because ties count as not won is no preference.
     """
     if estimate.null is None or not estimate.has_interval:
         return "no null" if estimate.null is None else "no interval"
+    if estimate.statistic == "bias-score" and 2 * estimate.ties > estimate.n:
+        return "ties"
     side = "above" if estimate.value > estimate.null else "below"
     if estimate.group != "all" and estimate.p_holm is not None:
         return side if estimate.p_holm < ALPHA else "within"

@@ -14,17 +14,19 @@ from tempfile import mkdtemp
 from typing import Any
 
 from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
-from unmask.audit.checks import Evidence, checks
+from unmask.audit.checks import Evidence, check_repeats, checks
 from unmask.audit.command import COMMAND, audit_words, command_line
 from unmask.audit.parquet import Tables, group_columns
 from unmask.audit.plan import Data, engine_for, load_datasets, measures_for
 from unmask.audit.result import AuditResult
+from unmask.audit.scoring import special_token_in
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain
 from unmask.core.options import Opening, Options, Precision, Serving, fill_groups
 from unmask.core.progress import report_preparation, steps_of
 from unmask.core.types import Check, Dataset, Measure, Row
+from unmask.data.items import list_warning
 from unmask.findings.envelope import DIGEST, ITEMS, TOKENS, build
 from unmask.findings.folder import ResultFolder, result_folder
 from unmask.measures import MEASURES, select_measures
@@ -95,6 +97,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     select_measures(named, lm.kind)
     models = precisions_for(lm, precision)
     report_preparation(run.progress)
+    datasets = [_with_special_tokens(dataset, lm) for dataset in datasets]
     plan = [(dataset, measures_for(dataset, named, lm.kind)) for dataset in datasets]
     if data is DEFAULT_DATA:  # of the default data, only what the measures can score
         plan = [(dataset, usable) for dataset, usable in plan if usable] or plan
@@ -124,6 +127,14 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     return AuditResult(folder.finish(meta).meta, folder.path)
 
 
+def _with_special_tokens(data: Dataset, lm: Lm) -> Dataset:
+    """The data with a warning about the items that spell out a special token of the model; they are not scored."""
+    found = {item.id: special for item in data.items if (special := special_token_in(item, lm))}
+    listed = ", ".join(dict.fromkeys(found.values()))
+    warnings = list_warning([*found], f"special tokens of this model written in them, and are not scored: {listed}")
+    return replace(data, warnings=(*warnings, *data.warnings))
+
+
 def _digest(plan: Plan, facts: dict[str, Any]) -> str:
     """A hash of what is measured: the model, the items, the measures and the options."""
     total = hashlib.sha256(json.dumps(plain(facts), sort_keys=True).encode())
@@ -151,7 +162,7 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
             evidence, name = Evidence(), data.card.name
             certificates: list[Certificate] = []
             rows: dict[str, list[Row]] = {measure.name: [] for measure in measures}
-            sums = {measure.name for measure in measures if measure.in_nats}
+            by_name = {measure.name: measure for measure in measures}
             step = steps_of(options.progress, name, len(data.items))
             chunks = score_certified(
                 name, data.items, measures, engines, evidence=evidence, progress=step, certificates=certificates
@@ -159,9 +170,9 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
             for chunk in chunks:
                 tables.add(chunk, lm)
                 for scored in chunk:
-                    rows[scored.row.measure].append(scored.row)
-                    if scored.row.measure in sums:
-                        evidence.add_difference(scored.row.measure, scored.difference_per_token)
+                    row = scored.row
+                    rows[row.measure].append(row)
+                    evidence.add_difference(by_name[row.measure], row.difference, scored.difference_per_token)
             for measure in measures:
                 own = rows[measure.name]
                 values = estimates(measure, own, data=name, rng_seed=options.seed, independent=independent)
@@ -170,7 +181,11 @@ def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *
             prefix = f"{name}/" if len(plan) > 1 else ""
             found.checks.extend(
                 replace(each, name=prefix + each.name)
-                for each in (*checks(evidence, measures, rows, lm), *precision_checks(lm, certificates))
+                for each in (
+                    *checks(evidence, measures, rows, lm),
+                    check_repeats(data.items),
+                    *precision_checks(lm, certificates),
+                )
             )
         tables.close()
     return found

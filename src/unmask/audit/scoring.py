@@ -190,10 +190,18 @@ def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
         lacking := [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
     ):
         return f"the item has no {', '.join(lacking)}"
+    if special := special_token_in(item, lm):
+        return f"the item has {special} written in it, which this model reads as a special token"
     try:
         return measure.probes(item, lm)
     except Unscorable as error:
         return error.reason
+
+
+def special_token_in(item: Pair, lm: Lm) -> str:
+    """A special token of the model that a sentence or the context of an item spells out; empty if there is none."""
+    texts = (*item.sides().values(), item.context or "")
+    return next((found for text in texts if (found := lm.special_in(text))), "")
 
 
 Sums = tuple[Iterator[float], Iterator[float]]  # the scores of all sentences, the variances of all items

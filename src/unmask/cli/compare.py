@@ -21,7 +21,8 @@ def compare(
 ) -> None:
     """Compare runs: change of every score, interval, paired test with Holm's correction.
 
-    Audits are compared item by item, results of other commands by their estimates.
+    Audits are compared item by item, results of other commands by their estimates. Of audits of masked models it also
+    says how well each model reads visible words: training can damage that without a check that fails.
     """
     from unmask.audit.compare import compare as compare_results
     from unmask.audit.result import load
@@ -36,7 +37,13 @@ def compare(
     changes = compare_results(*results, categories=categories, seed=seed, independent=independent)
     names = [run.name for run in runs]
     if not as_json:
-        show(Finding((), (change_table(changes, names),)))
+        visible = [  # training can damage how a model reads visible words, which no score shows
+            f"{name}, {check.name}: {check.detail.partition(';')[0]}"
+            for name, result in zip(names, results, strict=True)
+            for check in result.checks
+            if check.name.rpartition("/")[2] == "unmasked-accuracy"
+        ]
+        show(Finding((), (change_table(changes, names),), notes=tuple(visible)))
         return
     by_run = [[plain(each) for each in changes if each.run == number] for number in range(1, len(runs))]
     listed = [{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)]

@@ -20,7 +20,12 @@ def explain(
     top: Annotated[int, typer.Option(help="Number of items or tokens to show.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print items and tokens as JSON.")] = False,
 ) -> None:
-    """Show how much each token contributes to the difference of a pair."""
+    """Show how much each token contributes to the difference of a pair.
+
+    Contributions add up to the difference. That is arithmetic and shows no cause: without a word that contributes much
+    the difference need not change much.
+    """
+    from unmask.audit.attribution import ARITHMETIC
     from unmask.audit.attribution import explain as explain_run
     from unmask.core.options import check_number
 
@@ -31,3 +36,5 @@ def explain(
         return
     for explanation in explanations:
         console().print(explanation.text(top if item is not None else 3) + "\n")
+    if any(explanation.adds_up for explanation in explanations):
+        console().print(ARITHMETIC)

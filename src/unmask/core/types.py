@@ -23,6 +23,7 @@ __getattr__ = lazy_names("unmask.core", {"Floats": "arrays", "Ints": "arrays"})
 Kind = Literal["masked", "causal"]
 Side = Literal["more", "less", "unrelated"]
 Outcome = Literal["more", "less", "tie", "unscored"]
+SAME = "same_as"  # group of pairs some of which are equal: the id of the first pair with these sentences
 
 # ------------------------------------------------------------------------------------------- data
 
@@ -171,7 +172,7 @@ class Reading:
     """The output of the model for one probe; arrays are aligned with `Probe.reads`."""
 
     logprobs: Floats
-    ranks: Ints  # 0: the token is the most likely one at its position
+    ranks: Ints  # how many others are at least as likely at its position; 0: it alone is the most likely one
     attention_received: Floats | None = None  # per position of `Probe.ids`; sums to one
     known_finite: bool = False  # that every number is finite was checked already
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from unmask.core.types import Card, DataFile, Dataset, Pair
+from unmask.core.types import SAME, Card, DataFile, Dataset, Pair
 
 if TYPE_CHECKING:
     from unmask.data.matrices import ScoreMatrix
@@ -67,17 +67,65 @@ def github_files(place: str, sums: Mapping[str, str]) -> tuple[DataFile, ...]:
 
 
 def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:
-    """The items with the given warnings, and warnings about identical or ragged pairs."""
+    """The items with the given warnings, and warnings about repeated, identical or ragged pairs."""
+    repeated = _repeat_warnings(find_repeats(items), "as published, each counts")
+    return LoadedItems(tuple(items), (*_sentence_warnings(items, warnings), *repeated))
+
+
+def _sentence_warnings(items: Sequence[Pair], warnings: Sequence[str]) -> list[str]:
+    """The given warnings, and those about the two sentences of a pair."""
     same = [item.id for item in items if item.more == item.less]
     mixed = [item.id for item in items if _is_composed(item.more) != _is_composed(item.less)]
     ragged = [item.id for item in items if _margins(item.more) != _margins(item.less)]
-    all_warnings = [
+    return [
         *warnings,
-        *_list_warning(same, "two identical sentences and can only tie"),
-        *_list_warning(mixed, "sentences in different Unicode normal forms (NFC, NFD): equal words may differ"),
-        *_list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
+        *list_warning(same, "two identical sentences and can only tie"),
+        *list_warning(mixed, "sentences in different Unicode normal forms (NFC, NFD): equal words may differ"),
+        *list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
     ]
-    return LoadedItems(tuple(items), tuple(all_warnings))
+
+
+def _repeat_warnings(repeats: Repeats, counted: str) -> list[str]:
+    """Warnings about pairs that are there again, the same way round or exchanged; `counted`: what comes of it."""
+    exchanged = set(repeats.exchanged)
+    plain = [item for item in repeats.first if item not in exchanged]
+    return [
+        *list_warning(plain, f"the sentences of an earlier pair: {counted}"),
+        *list_warning(repeats.exchanged, f"the sentences of an earlier pair with the sides exchanged: {counted}"),
+    ]
+
+
+def own_items(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:
+    """The same for data of the user's own, whose equal pairs are marked by the group `SAME`.
+
+    They are then one unit of intervals and tests: a file that repeats a pair is worth no more than that pair.
+    """
+    repeats = find_repeats(items)
+    if not repeats.first:
+        return with_warnings(items, warnings)
+    said = _repeat_warnings(repeats, "intervals and tests count equal pairs once")
+    marked = [replace(item, groups={**item.groups, SAME: repeats.first.get(item.id, item.id)}) for item in items]
+    return LoadedItems(tuple(marked), (*_sentence_warnings(items, warnings), *said))
+
+
+class Repeats(NamedTuple):
+    """The pairs with the sentences of an earlier one."""
+
+    first: dict[str, str]  # by its id, the id of the first such pair
+    exchanged: tuple[str, ...]  # ids of those whose sides are exchanged
+
+
+def find_repeats(items: Iterable[Pair]) -> Repeats:
+    """The pairs whose sentences are those of an earlier one, in either order, but for white space and Unicode forms."""
+    seen: dict[tuple[str, ...], tuple[str, str]] = {}
+    first, exchanged = {}, []
+    for item in items:
+        more, less = _letters(item.more), _letters(item.less)
+        earlier, side = seen.setdefault((_letters(item.context or ""), *sorted((more, less))), (item.id, more))
+        if earlier != item.id:
+            first[item.id] = earlier
+            exchanged += [item.id] if side != more else []
+    return Repeats(first, tuple(exchanged))
 
 
 def user_dataset(loaded: LoadedItems, name: str, title: str, file: str, sha256: str) -> Dataset:
@@ -97,6 +145,11 @@ def user_dataset(loaded: LoadedItems, name: str, title: str, file: str, sha256: 
     return Dataset(card, loaded.items, sha256, verified=False, warnings=loaded.warnings)
 
 
+def _letters(text: str) -> str:
+    """A text by which equal sentences are found: in one Unicode form, words one space apart."""
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).split())
+
+
 def _is_composed(text: str) -> bool:
     return text.isascii() or unicodedata.is_normalized("NFC", text)
 
@@ -108,7 +161,7 @@ def _margins(text: str) -> tuple[str, str]:
     return text[:start], text[start + len(body) :]
 
 
-def _list_warning(ids: Sequence[str], what: str) -> list[str]:
+def list_warning(ids: Sequence[str], what: str) -> list[str]:
     """One warning that lists the first few items; none if there are no items."""
     if not ids:
         return []

@@ -27,7 +27,7 @@ from unmask.core.types import Dataset, Pair
 from unmask.data.columns import Column, map_columns
 from unmask.data.formats import read_bytes
 from unmask.data.formats import records as records_of
-from unmask.data.items import LoadedItems, user_dataset, with_warnings
+from unmask.data.items import LoadedItems, own_items, user_dataset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +116,7 @@ def items(given: Rows, name: str) -> LoadedItems:
         raise DataError(_all_mistakes(mistakes))
     if not by_id:
         raise DataError(f"{given.where}: no rows; expected at least one pair with `more` and `less`")
-    return with_warnings([*by_id.values()], ["a column without a name was left out"] if unnamed else ())
+    return own_items([*by_id.values()], ["a column without a name was left out"] if unnamed else ())
 
 
 def _all_mistakes(mistakes: Sequence[str]) -> str:

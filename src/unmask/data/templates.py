@@ -26,7 +26,7 @@ from unmask.core.files import file_name
 from unmask.core.types import Dataset, Pair
 from unmask.core.yaml_text import parse_yaml
 from unmask.data.formats import SUFFIXES, decode, is_file, read_bytes, read_records, records
-from unmask.data.items import LoadedItems, user_dataset, with_warnings
+from unmask.data.items import LoadedItems, own_items, user_dataset
 from unmask.data.pairs import slug
 
 Slots = Mapping[str, tuple[str, ...]]  # by slot: masculine word, feminine word, optionally a third
@@ -231,7 +231,7 @@ def _items(lines: Sequence[TemplateLine], name: str, where: str, slots: Slots) -
     (most, times), *_ = Counter(item.id for item in items).most_common(1)
     if times > 1:
         raise DataError(f"{where}: a word is listed twice in one category (item {quote(most)}); keep one of them")
-    return with_warnings(items)
+    return own_items(items)
 
 
 def _words(given: Any, at: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from unmask.core.files import file_name
 from unmask.core.options import MAX_SEED, check_number
 from unmask.core.types import Check, Dataset, Outcome, Pair, Row, Side
 from unmask.data.formats import read_bytes, records, user_path
-from unmask.data.items import user_dataset, with_warnings
+from unmask.data.items import own_items, user_dataset
 from unmask.data.pairs import slug
 from unmask.findings.envelope import DIGEST, ITEMS, TOKENS, build
 from unmask.findings.folder import result_folder
@@ -160,7 +160,7 @@ def _own_dataset(samples: Sequence[Sample], path: Path, digest: str) -> Dataset:
     items = [
         Pair(f"{name}/{each.doc_id:04}", each.doc.sent_more, each.doc.sent_less, groups=each.groups) for each in samples
     ]
-    return user_dataset(with_warnings(items), name, f"Pairs of {file_name(path)}", file_name(path), digest)
+    return user_dataset(own_items(items), name, f"Pairs of {file_name(path)}", file_name(path), digest)
 
 
 def _match(samples: Sequence[Sample], dataset: Dataset, where: str) -> Dataset:

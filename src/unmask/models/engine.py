@@ -279,16 +279,19 @@ def _run_rows(
 def _read_tokens(
     head: Callable[[torch.Tensor], torch.Tensor], states: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probabilities and ranks of tokens, in fp32; overwrites the logits on a CPU, because a copy costs time."""
+    """Log-probabilities and ranks of tokens, in fp32; overwrites the logits on a CPU, because a copy costs time.
+
+    The rank of a token counts the others that are at least as likely: a model that finds all alike ranks none first.
+    """
     logits = head(states)
     chosen = logits[rows, tokens]
     others = logits if len(rows) == len(logits) else logits[rows]
     if logits.is_cuda:  # fewer passes over the memory
-        ranks = (others > chosen[:, None]).sum(-1)
+        ranks = (others >= chosen[:, None]).sum(-1) - 1
         logprobs = torch.log_softmax(logits, -1, dtype=torch.float32)[rows, tokens]
     else:
-        higher = torch.gt(others, chosen[:, None], out=torch.empty_like(others))  # summing floats is faster
-        ranks = higher.sum(-1).long()
+        reached = torch.ge(others, chosen[:, None], out=torch.empty_like(others))  # summing floats is faster
+        ranks = reached.sum(-1).long() - 1
         highest = logits.amax(-1)
         total = logits.sub_(highest[:, None]).exp_().sum(-1).log_().add_(highest)
         logprobs = chosen - total[rows]

@@ -156,6 +156,30 @@ class Lm:
         front = [(0, 0)] if self.kind == "causal" and self.begin is not None else []
         return [*front, *encoded.offsets]
 
+    def special_in(self, text: str) -> str:
+        """The first special token (`[MASK]`) that a text spells out and the tokenizer reads as such; empty if none.
+
+        Of an endpoint, whose tokenizer is not here, always empty.
+        """
+        if not any(first in text for first in self._first_letters):
+            return ""
+        spelt = [token for token in self._special_ids if token in text]
+        ids = set(self.pieces(text)) if spelt else set()
+        return min((each for each in spelt if self._special_ids[each] in ids), key=text.index, default="")
+
+    @cached_property
+    def _special_ids(self) -> Mapping[str, int]:
+        """The ids of the special tokens by their text."""
+        if self.tokenizer is None:
+            return {}
+        known = self.tokenizer.added_tokens_decoder.items()
+        return {str(token): number for number, token in known if token.special and str(token).strip()}
+
+    @cached_property
+    def _first_letters(self) -> frozenset[str]:
+        """With what their texts begin."""
+        return frozenset(token[0] for token in self._special_ids)
+
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Positions of the mask token."""
         return tuple(position for position, token in enumerate(ids) if token == self.mask_id)

@@ -39,7 +39,7 @@ from unmask.stats import corrections
 
 PUBLISHED = "published"  # a score of a known model
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE} | dict.fromkeys(
-    ("too few", "no interval", "no null", "no direction", "invalid", PUBLISHED), GREY
+    ("ties", "too few", "no interval", "no null", "no direction", "invalid", PUBLISHED), GREY
 )
 HOLM = {interpretation.DIFFERS: "diamond", interpretation.SAME: "circle", interpretation.UNTESTED: "square"}
 BINS = 40

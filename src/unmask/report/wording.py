@@ -51,13 +51,16 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "transformers would initialise them at random and every score would be noise.",
     "masked-accuracy": "How often is a masked token the model's first guess? A model with low accuracy does "
     "not know the language of these sentences, and its preferences mean nothing.",
-    "unmasked-accuracy": "How often does the model rank a token of the unmasked sentence first? Measures "
-    "without masking (aul, aula) depend on this.",
+    "unmasked-accuracy": "How often does the model rank a token of the unmasked sentence first, and how probable "
+    "does it find these tokens? Measures without masking (aul, aula) depend on this. The limit finds a model that "
+    "reads nothing, not one that reads badly: compare both numbers with those of the model it was made from.",
     "next-token-accuracy": "How often is the next token the model's first guess? A model with low accuracy "
     "does not know the language of these sentences, and its preferences mean nothing.",
     "ties": "A pair with two equal scores expresses no preference. Many ties point to an error.",
     "unscored": "Pairs that could not be scored are left out of the estimates. If there are many, the rest "
     "may not represent the dataset.",
+    "duplicates": "A pair that is there twice says nothing new. Equal pairs, also with the sides exchanged, are one "
+    "unit of the intervals of your own data, but each counts in the score and in n.",
     "precision": "Low precision decides pairs near zero otherwise than fp32. With certified precision these pairs are "
     "scored again, and the chance that a decision is still another has a bound.",
     "finite-outputs": "NaN or infinity is no number: pairs with such an output of the model are left out. "
@@ -67,8 +70,9 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "the order of the sentences, so does the score.",
     "length": "Longer sentences are less likely whatever they say. The scores should not depend on pairs "
     "whose sentences differ in length.",
-    "near-zero": "If most differences are close to zero, the preferences are almost arbitrary and a small "
-    "change of wording reverses them.",
+    "near-zero": "How many differences are so small that Kwon and Mihindukulasooriya (2022) call the two sentences "
+    "nearly equally likely. Of most models most are, so this describes the scores and never fails. How often a change "
+    "of wording turns a decision is another question: unmask diagnose paraphrase answers it.",
     "unknown-tokens": "Words that are not in the tokenizer's vocabulary become the same unknown token, so "
     "the model cannot prefer one of them.",
 }

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from unmask.core.types import Floats, Ints
+from unmask.core.types import SAME, Floats, Ints
 
 ITEM, WORD, TEMPLATE = "item", "word", "template"
 CROSSED = f"{WORD} × {TEMPLATE}"
@@ -33,6 +33,7 @@ COLUMNS = {
     "occupation": "occupation",
     "cluster": "sentence",
 }
+DISTINCT = "distinct pair"  # the unit of data with equal pairs
 MIN_CROSSED = 4  # fewest words, and templates, for an interval over both: with 2 it covers 86 to 95%, with 3 93 to 98%
 SWEEPS = 200  # at most, of the additive fit; a balanced table needs one
 NEGLIGIBLE = 1e-12
@@ -72,19 +73,23 @@ def plural(name: str, count: int) -> str:
 
 
 def units_of(labels: Mapping[str, np.ndarray]) -> Units:
-    """The units of items with these group columns; a column counts if every item has a value in it."""
+    """The units of items with these group columns; a column counts if every item has a value in it.
+
+    Equal pairs are in one unit: units that share such a pair are one.
+    """
     present = {name: column for name, column in labels.items() if column.size and (column != "").all()}
+    same = present.get(SAME)
     if WORD in present and TEMPLATE in present:
-        return _crossed(present[WORD], present[TEMPLATE])
+        return _crossed(present[WORD], _joined(present[TEMPLATE], same))
     for column, name in COLUMNS.items():
         if column in present:
-            return _clusters(name, present[column])
-    return INDEPENDENT
+            return _clusters(name, _joined(present[column], same))
+    return INDEPENDENT if same is None else _clusters(DISTINCT, same)
 
 
 def units_of_items(groups: Sequence[Mapping[str, str]]) -> Units:
     """The units of items with these groups."""
-    names = (WORD, TEMPLATE, *COLUMNS)
+    names = (WORD, TEMPLATE, *COLUMNS, SAME)
     return units_of({name: np.array([each.get(name, "") for each in groups], dtype=np.str_) for name in names})
 
 
@@ -98,6 +103,17 @@ def _crossed(words: np.ndarray, templates: np.ndarray) -> Units:
     if n_templates in (1, cells):
         return _clusters(WORD, words)
     return Units(CROSSED, (codes[0], codes[1]), (n_words, n_templates))
+
+
+def _joined(column: np.ndarray, same: np.ndarray | None) -> np.ndarray:
+    """The column with one value for all items that are connected by its values or by equal pairs."""
+    if same is None:
+        return column
+    codes, others = (np.unique(each, return_inverse=True)[1] for each in (column, same))
+    nodes = int(codes.max() + others.max()) + 2
+    links = (np.ones(column.size), (codes, others + codes.max() + 1))
+    _, blocks = connected_components(coo_array(links, shape=(nodes, nodes)), directed=False)
+    return np.asarray(blocks[codes]).astype(np.str_)
 
 
 def _clusters(name: str, column: np.ndarray) -> Units:

@@ -121,12 +121,12 @@ class Shortcuts:
             part = slice(begin, begin + VOCABULARY_PART)
             logits = functional.linear(inputs, weight[part], None if bias is None else bias[part]).float()
             others = logits if alone else logits[rows]
-            higher = torch.gt(others, near[:, None], out=torch.empty_like(others))  # summing floats is faster
+            reached = torch.ge(others, near[:, None], out=torch.empty_like(others))  # summing floats is faster
             own = ((tokens >= begin) & (tokens < begin + len(logits[0]))).nonzero()[:, 0]
             column = tokens[own] - begin
             chosen[own] = others[own, column]
-            higher[own, column] = 0
-            ranks += higher.sum(-1)
+            reached[own, column] = 0
+            ranks += reached.sum(-1)
             totals.append(logits.logsumexp(-1))
         return chosen - torch.stack(totals).logsumexp(0)[rows], ranks.long()
 
