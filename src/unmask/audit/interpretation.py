@@ -20,17 +20,22 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 GENDER = ("men", "women")  # the sides of templates, unless the data name their own words
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
+BALANCED = "balanced-bias-score"  # both directions of the pairs counted alike
 CHANGE = "change"  # of any statistic between two runs; its null is 0
-DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
-PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
+DIRECTED = (BALANCED, "bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
+PERCENT = (BALANCED, "bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
 FEW = 30  # items under which no verdict is given
 NO_FLOOR = ("asld", "effect-size", CHANGE)  # statistics without a verdict, or of words or changes
 FAILED, WEAK = "a check failed: do not interpret this number", "a check failed: do not quote this number without it"
 INVALID, DOUBTFUL = "invalid", "doubtful"  # numbers by what failed: the model does not know the language, or another
 INVALIDATING = ("accuracy", "lm-head", "finite-outputs")  # checks
 CANCEL = "words lean both ways and cancel"
+BASELINE = "a baseline that reads no word of the sentences, no evidence of a preference"
+HOLM_STARS = "* p < 0.05, ** p < 0.01, *** p < 0.001 against the reference value, by Holm's correction over {}."
+STARS = ((0.001, "***"), (0.01, "**"), (ALPHA, "*"))  # of p after Holm's correction
 
 STATISTICS: Mapping[str, str] = {
+    BALANCED: "pairs in which the stereotyping sentence scores higher, mean of both directions (%)",
     "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
     "ss": "stereotyping word preferred to the anti-stereotyping one, mean over target terms (%)",
     "lms": "meaningful words preferred to unrelated ones, mean over target terms (%)",
@@ -162,6 +167,8 @@ def result_reading(result: AuditResult, estimate: Estimate) -> str:
     """What an estimate of a result says; that it says nothing if the model does not predict the tokens of the data."""
     if (failed := failure(result, estimate.data, estimate.measure)) == INVALID:
         return FAILED
+    if result.is_baseline(estimate.measure):
+        return BASELINE
     said = CANCEL if cancels(result, estimate) else reading(estimate, slot_sides(result, estimate.data))
     return f"{said} ({WEAK})" if failed else said
 
@@ -171,6 +178,7 @@ def short_reading(result: AuditResult, estimate: Estimate) -> str:
     failed = failure(result, estimate.data, estimate.measure)
     sides = slot_sides(result, estimate.data)
     said = "words cancel" if cancels(result, estimate) else _words(SHORT, estimate, sides)
+    said = "baseline" if result.is_baseline(estimate.measure) else said
     return "CHECK FAILED" if failed == INVALID else f"{said} †" if failed else said
 
 
@@ -246,6 +254,38 @@ def slot_sides(result: Result, data: str) -> tuple[str, str]:
 def side_words(sides: tuple[str, str]) -> tuple[str, str]:
     """The words of the two sides: the masculine and the feminine word, or the user's own."""
     return ("the masculine word", "the feminine word") if sides == GENDER else sides
+
+
+def stars(result: Result, estimate: Estimate) -> str:
+    """Stars of a headline or a group that differs from the null after Holm's correction, as its verdict says.
+
+    None for a baseline, or if a failed check forbids to interpret the number.
+    """
+    p, whole = estimate.p_holm, estimate.group == "all"
+    if p is None or (whole and lean(estimate) not in ("above", "below")) or result.is_baseline(estimate.measure):
+        return ""
+    if failure(result, estimate.data, estimate.measure) == INVALID:
+        return ""
+    return next((mark for most, mark in STARS if p < most), "")
+
+
+def count_tested(result: Result, data: str) -> int:
+    """The number of headlines of a dataset that are tested together."""
+    return sum(each.data == data and each.p_holm is not None for each in result.headlines())
+
+
+def stars_note(results: Iterable[Result], data: str | None = None) -> str:
+    """What the stars of headlines mean, with the number of tests of each family; empty if nothing was tested.
+
+    `data`: only those of this dataset.
+    """
+    counts: dict[str, int] = {}
+    for result in results:
+        for name in dict.fromkeys(each.data for each in result.headlines()):
+            counts[name] = max(counts.get(name, 0), count_tested(result, name))
+    known = [(name, n) for name, n in counts.items() if n and data in (None, name)]
+    listed = ", ".join(f"{n} measure{'' if n == 1 else 's'} on {name}" for name, n in known)
+    return HOLM_STARS.format(f"the headlines of a dataset ({listed})") if known else ""
 
 
 def holm(estimate: Estimate) -> str:

@@ -64,13 +64,12 @@ def text(result: AuditResult) -> str:
     passed = len(result.checks) - len(failed)
     checks = [f"FAILED {check.name}: {check.detail}" for check in failed]
     checks += [f"{passed} of {len(result.checks)} checks passed" if failed else f"all {passed} checks passed"]
-    said = [
-        line for data in dict.fromkeys(each.data for each in result.headlines()) for line in headlines(result, data)
-    ]
+    by_dataset = [headlines(result, data) for data in dict.fromkeys(each.data for each in result.headlines())]
+    marks = [(line, "" if i else "**") for lines in by_dataset for i, line in enumerate(lines)]
     parts = [
         "## Social bias",
         f"**{warning}.**" if warning else "",
-        "\n".join(f"**{markdown.text(line)}.**\n" for line in said).strip(),
+        "\n\n".join(f"{mark}{markdown.text(line)}.{mark}" for line, mark in marks),
         markdown.text(" ".join(wording.introduction(result))),
         markdown.table(headline),
         markdown.text(headline.note),

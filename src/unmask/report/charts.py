@@ -24,6 +24,7 @@ from unmask.audit.interpretation import (
     interval,
     lean,
     reading,
+    result_reading,
     side_words,
     slot_sides,
 )
@@ -289,9 +290,14 @@ def _hollow(base: alt.Chart, x: alt.X) -> alt.Chart:
 
 
 def tone(estimate: Estimate, run: AuditResult | None = None) -> str:
-    """The lean of a statistic that has a direction, else `no direction`; `invalid` if a check of the run forbids it."""
-    if run is not None and failure(run, estimate.data) == INVALID:
+    """The lean of a statistic that has a direction, else `no direction`, as of a baseline.
+
+    `invalid` if a check of the run forbids to interpret the number.
+    """
+    if run is not None and failure(run, estimate.data, estimate.measure) == INVALID:
         return INVALID
+    if run is not None and run.is_baseline(estimate.measure):
+        return "no direction"
     return lean(estimate) if estimate.statistic in (*DIRECTED, *SLOTTED) else "no direction"
 
 
@@ -311,10 +317,13 @@ def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
 
 
 def _row(estimate: Estimate, name: str, run: AuditResult | None) -> Row:
-    sides = interpretation.GENDER if run is None else slot_sides(run, estimate.data)
     numbers = {key: getattr(estimate, key) for key in ("value", "low", "high", "null")}
     shown = number(estimate.value, digits_of(estimate.statistic))
-    texts = {"shown": shown, "lean": tone(estimate, run), "reading": reading(estimate, sides)}
+    texts = {
+        "shown": shown,
+        "lean": tone(estimate, run),
+        "reading": reading(estimate) if run is None else result_reading(run, estimate),
+    }
     return {"label": name, "n": estimate.n, **numbers, **texts}
 
 

@@ -11,20 +11,19 @@ import pandas as pd
 
 from unmask.audit.headline import headlines
 from unmask.audit.interpretation import (
-    DIFFERS,
     DOUBTFUL,
+    HOLM_STARS,
     WEAK,
     count_items,
     digits_of,
     failure,
     failure_note,
-    holm,
     interval,
     plural_unit,
-    reading,
     result_reading,
     short_reading,
-    slot_sides,
+    stars,
+    stars_note,
     subset_note,
     with_words,
 )
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 NULL = "The reference value is the expected value for a model without a preference."
-HOLM = "* differs from the reference value after Holm's correction (p < 0.05)."
+HOLM = HOLM_STARS.format("the categories of each measure")
 CHANGED = "Change is after minus before over the items both runs scored; p is corrected by Holm's method."
 NUMBERS = ("value", "interval", "null", "n", "ties", "unscored", "unit", "design_effect")
 CHANGES = ("before", "after", "change", "interval", "p_holm", "n", "flips", "left_out")
@@ -68,7 +67,7 @@ CITED = (  # in the text of every page
 def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
     """One estimate as a table row."""
     digits, group = digits_of(estimate.statistic), selection.group_name(estimate.group)
-    marked = holm(estimate) == DIFFERS
+    mark = stars(result, estimate)
     return {
         "label": selection.label(estimate, result),
         "data": estimate.data,
@@ -85,10 +84,10 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "method": method_text(estimate),
         "p": numbers.p_value(estimate.p),
         "p_holm": numbers.p_value(estimate.p_holm),
-        "marked": marked,
-        "mark": "*" if marked else "",
+        "marked": bool(mark),
+        "mark": "baseline" if result.is_baseline(estimate.measure) else mark,
         "lean": tone(estimate, result),
-        "reading": reading(estimate, slot_sides(result, estimate.data)),
+        "reading": result_reading(result, estimate),
     }
 
 
@@ -170,9 +169,9 @@ def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
 
 def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimate of every measure, dataset and model."""
-    columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
+    columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p", "p_holm", "mark")
     records = _records(results, names, lambda run: with_words(run, run.headlines()))
-    return _short_table(_of("Headline estimates", names), columns, records, _note(results, NULL))
+    return _short_table(_of("Headline estimates", names), columns, records, _note(results, NULL, stars_note(results)))
 
 
 def card_table(result: AuditResult) -> Table:
@@ -181,8 +180,8 @@ def card_table(result: AuditResult) -> Table:
     verdicts = [short_reading(result, each).removesuffix(" †") for each in select]  # a dagger is beside the measure
     records = _records([result], [""], lambda _: select)
     rows = [record | {"verdict": said} for record, said in zip(records, verdicts, strict=True)]
-    columns = ("data", "measure", "statistic", "value", "interval", "null", "n", "p", "verdict")
-    return _short_table("Headline estimates", columns, rows, _note([result], NULL))
+    columns = ("data", "measure", "statistic", "value", "interval", "null", "n", "p_holm", "mark", "verdict")
+    return _short_table("Headline estimates", columns, rows, _note([result], NULL, stars_note([result])))
 
 
 def verdict_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
@@ -297,10 +296,10 @@ def _bib(bibtex: str) -> list[Download]:
     return [Download("citations.bib", "BibTeX entries to cite", link)] if bibtex else []
 
 
-def _note(results: Sequence[Result], note: str) -> str:
-    """The note of a table, after what it says of subsets and failed checks."""
+def _note(results: Sequence[Result], *notes: str) -> str:
+    """The notes of a table, after what it says of subsets and failed checks."""
     cards = [card for result in results for card in result.meta.get("data") or ()]
-    return " ".join(filter(None, (failure_note(results), subset_note(cards), note)))
+    return " ".join(filter(None, (failure_note(results), subset_note(cards), *notes)))
 
 
 def _records(
