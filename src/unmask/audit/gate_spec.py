@@ -12,15 +12,19 @@ from unmask.audit.interpretation import PERCENT
 from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.files import plain
 from unmask.core.options import MAX_SEED, check_number, check_values, option
-from unmask.core.types import OF_WORDS, Check
+from unmask.core.types import BALANCED, OF_WORDS, Check
 
 if TYPE_CHECKING:
     from unmask.stats.gate import GateVerdict
 
-NATS = ("asld", "association", "mean-difference")
+NATS = ("asld", "association", "mean-difference", f"{BALANCED}mean-difference")
 GateAnswer = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES: Mapping[GateAnswer, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
-LARGEST = {"bias-score": 50.0, "appd": 1.0}  # the worsening of a statistic from its reference value to its end
+LARGEST = {
+    "bias-score": 50.0,
+    f"{BALANCED}bias-score": 50.0,
+    "appd": 1.0,
+}  # the worsening of a statistic from its reference value to its end
 _NAMED = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=,]*)(?:,|$)")  # a name may contain commas: `accuracy, women, %`
 
 

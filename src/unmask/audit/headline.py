@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unmask.audit.interpretation import (
-    BALANCED,
+    BALANCED_SCORE,
     BASELINE,
     DOUBTFUL,
     FAILED,
@@ -43,11 +43,11 @@ CHANCE: Mapping[str, str] = {  # by the place of the interval
     "below": "less often than chance",
     "no interval": "without an interval: it may be chance",
 }
-PREFERENCES = (BALANCED, "bias-score", "ss")  # statistics that say which of two sentences is preferred
+PREFERENCES = (BALANCED_SCORE, "bias-score", "ss")  # statistics that say which of two sentences is preferred
 SLOTS = ("appd", "association")  # and which of two words in a template
 _FEW = "too few items for a verdict"
 SHARES: Mapping[str, tuple[str, str]] = {  # what is preferred, and in what
-    BALANCED: ("the stereotyping sentence", "pairs, both directions counted alike"),
+    BALANCED_SCORE: ("the stereotyping sentence", "pairs, both directions counted alike"),
     "bias-score": ("the stereotyping sentence", "pairs"),
     "ss": ("the stereotyping word", "cases"),
     "lms": ("a meaningful word to an unrelated one", "cases"),
@@ -163,7 +163,7 @@ def all_pairs(result: AuditResult, estimate: Estimate) -> Estimate | None:
     """The plain bias score beside one in which both directions count alike; None for every other statistic."""
     wanted = (estimate.measure, estimate.data, estimate.group, "bias-score")
     plain = (each for each in result.estimates if each.key == wanted)
-    return next(plain, None) if estimate.statistic == BALANCED else None
+    return next(plain, None) if estimate.statistic == BALANCED_SCORE else None
 
 
 def _share(result: AuditResult, estimate: Estimate, *, named: bool) -> str:

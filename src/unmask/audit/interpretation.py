@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.estimate import Estimate
-from unmask.core.types import OF_WORDS, Check
+from unmask.core.types import BALANCED, OF_WORDS, Check
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import number
 
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 GENDER = ("men", "women")  # the sides of templates, unless the data name their own words
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
-BALANCED = "balanced-bias-score"  # both directions of the pairs counted alike
+BALANCED_SCORE = f"{BALANCED}bias-score"  # both directions of the pairs counted alike
 CHANGE = "change"  # of any statistic between two runs; its null is 0
-DIRECTED = (BALANCED, "bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
-PERCENT = (BALANCED, "bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
+DIRECTED = (
+    "bias-score",
+    BALANCED_SCORE,
+    "stereo-score",
+    "antistereo-score",
+    "ss",
+    "mean-difference",
+    f"{BALANCED}mean-difference",
+    CHANGE,
+)
+PERCENT = ("bias-score", BALANCED_SCORE, "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
 FEW = 30  # items under which no verdict is given
 NO_FLOOR = ("asld", "effect-size", CHANGE)  # statistics without a verdict, or of words or changes
 FAILED, WEAK = "a check failed: do not interpret this number", "a check failed: do not quote this number without it"
@@ -35,13 +44,14 @@ HOLM_STARS = "* p < 0.05, ** p < 0.01, *** p < 0.001 against the reference value
 STARS = ((0.001, "***"), (0.01, "**"), (ALPHA, "*"))  # of p after Holm's correction
 
 STATISTICS: Mapping[str, str] = {
-    BALANCED: "pairs in which the stereotyping sentence scores higher, mean of both directions (%)",
     "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
+    BALANCED_SCORE: "the same share, both directions of the stereotypes counted alike (%)",
     "ss": "stereotyping word preferred to the anti-stereotyping one, mean over target terms (%)",
     "lms": "meaningful words preferred to unrelated ones, mean over target terms (%)",
     "icat": "language modelling ability and absence of preference combined, out of 100",
     "asld": "mean absolute difference of the two sentences' scores (nats)",
     "mean-difference": "mean difference of the two sentences' scores",
+    f"{BALANCED}mean-difference": "the same difference, both directions of the stereotypes counted alike",
     "appd": "probability of the slot's first word minus that of the second, mean over templates and words",
     "association": "how much more a word raises the probability of the slot's first than of its second word (nats)",
     "effect-size": "mean association over words, in standard deviations",

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 GUIDE = "docs/which-measure.md"  # which measure should I trust, and for what
 UNTESTED = "whether it follows the bias it is about has not been tested"
-UNITS = {"asld": "nats", "mean-difference": "nats", "association": "nats", "effect-size": "standard deviations"}
+UNITS = {
+    "asld": "nats",
+    "mean-difference": "nats",
+    "balanced-mean-difference": "nats",
+    "association": "nats",
+    "effect-size": "standard deviations",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,6 +282,7 @@ class Published:
 
 Probes = Mapping[Side, tuple[Probe, ...]]
 Summary = Literal["share", "magnitude", "lean", "association", "lms", "ss", "icat"]
+BALANCED = "balanced-"  # prefix of a statistic of pairs: the mean over the two directions of the stereotypes
 OF_WORDS = "mean-word-"  # prefix of a statistic: the mean over words of the absolute lean of a word
 
 

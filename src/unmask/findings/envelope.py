@@ -24,7 +24,7 @@ from unmask.core.boundary import read_json
 from unmask.core.errors import ResultError, UnknownName, quote
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain, writing
-from unmask.core.types import Check
+from unmask.core.types import BALANCED, Check
 from unmask.findings import storage
 from unmask.findings.model import Section
 from unmask.findings.schema1 import LEGACY_FILES, ResultKind, upgrade
@@ -119,11 +119,16 @@ class Result:
         """The items as a data frame; without items, the estimates (`table`)."""
         return self.items.to_pandas() if self.has_items else self.table()
 
-    def headlines(self) -> tuple[Estimate, ...]:
-        """The first estimate of every measure on every dataset, by model."""
+    def headlines(self, *, published: bool = False) -> tuple[Estimate, ...]:
+        """The first estimate of every measure on every dataset, by model.
+
+        Of pairs whose directions are unbalanced that is the mean of both directions; with `published`, the statistic
+        that papers print, over all pairs.
+        """
         first: dict[tuple[str, str, str], Estimate] = {}
         for estimate in self.estimates:
-            first.setdefault((estimate.model, estimate.measure, estimate.data), estimate)
+            if not (published and estimate.statistic.startswith(BALANCED)):
+                first.setdefault((estimate.model, estimate.measure, estimate.data), estimate)
         return tuple(first.values())
 
     def measures(self) -> tuple[str, ...]:

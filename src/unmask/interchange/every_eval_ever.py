@@ -26,7 +26,15 @@ from unmask.core.files import make_folder, write_text
 from unmask.findings.envelope import DIGEST
 
 SCHEMA = "0.3.0"
-PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat")  # from 0 to 100
+PERCENT = (
+    "bias-score",
+    "balanced-bias-score",
+    "stereo-score",
+    "antistereo-score",
+    "lms",
+    "ss",
+    "icat",
+)  # from 0 to 100
 BETTER_HIGHER = ("lms", "icat")
 SCORES = {"more": 1.0, "less": 0.0, "tie": 0.5, "unscored": 0.0}
 READ = "no preference at the reference value; below it the other sentences are preferred"
@@ -151,7 +159,7 @@ def _source(card: Mapping[str, Any]) -> dict[str, Any]:
 
 def _instances(result: AuditResult, data: str, record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """A row for every item and measure, joined to the headline of the measure."""
-    headlines = {each.measure: each for each in result.headlines() if each.data == data}
+    headlines = {each.measure: each for each in result.headlines(published=True) if each.data == data}
     for row in result.items.to_pylist():
         if row["data"] != data or row["measure"] not in headlines:
             continue

@@ -146,7 +146,7 @@ def panels(estimates: Iterable[Estimate], sides: Sides) -> list[tuple[str, list[
 
 
 def _axis(estimate: Estimate, sides: Sides) -> tuple[str, float | None]:
-    if estimate.statistic in ("bias-score", "ss") and estimate.null == SHARES[1]:
+    if estimate.statistic in ("bias-score", "balanced-bias-score", "ss") and estimate.null == SHARES[1]:
         return SHARES
     if estimate.statistic in ("lms", "icat"):
         return SCALES

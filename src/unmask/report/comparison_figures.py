@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 GOALS = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}
-KINDS = {"lms": "lms and icat", "icat": "lms and icat"} | dict.fromkeys(("bias-score", "ss"), "the share of pairs")
-UNITS = dict.fromkeys(("bias-score", "ss", "lms", "icat"), "points") | {"asld": "nats"}
+KINDS = {"lms": "lms and icat", "icat": "lms and icat"} | dict.fromkeys(
+    ("bias-score", "balanced-bias-score", "ss"), "the share of pairs"
+)
+UNITS = dict.fromkeys(("bias-score", "balanced-bias-score", "ss", "lms", "icat"), "points") | {"asld": "nats"}
 UNITS |= {"appd": "difference of probabilities", "association": "nats"}
 
 

@@ -40,7 +40,7 @@ def write(result: AuditResult, card: Path) -> Path | None:
 def entries(result: AuditResult) -> list[EvalResultEntry]:
     """The finite headline estimates on data that is also on the hub."""
     cards = {card.get("name"): card for card in result.meta.get("data") or []}
-    known = [(estimate, cards.get(estimate.data, {})) for estimate in result.headlines()]
+    known = [(estimate, cards.get(estimate.data, {})) for estimate in result.headlines(published=True)]
     return [
         EvalResultEntry(
             dataset_id=card["hub"],

@@ -1,4 +1,7 @@
-"""Paired comparison of two runs: what changed?"""
+"""Paired comparison of two runs: what changed?
+
+`compared` is the one list of statistics: the gate, `unmask compare` and the page of a comparison all read it.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,20 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
-from unmask.core.types import Floats, Measure, Row
+from unmask.core.types import BALANCED, OF_WORDS, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
+from unmask.stats.directions import balanced, balanced_change, is_unbalanced
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
 from unmask.stats.score_intervals import paired_interval, paired_test
 from unmask.stats.table import STATISTICS, Flags, ScoreTable, item_values
 from unmask.stats.triples import TERM, UNIT, by_term, icat_change_interval, overall
-from unmask.stats.units import Units
+from unmask.stats.units import INDEPENDENT, WORD, Units
 
 OF_TERMS = ("lms", "ss", "icat")  # statistics over target terms
+MORE_IS_BETTER = ("lms", "icat")
+SIZES = ("asld", f"{OF_WORDS}appd", f"{OF_WORDS}association")  # without a direction: more is worse
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,12 @@ class Comparison:
     run: int = 1  # index of run b among several
     unit: str = ""  # what was resampled: "writer", "target term", …
     design_effect: float | None = None  # variance of the change over that of independent items
+    null: float | None = None  # the reference value of the statistic
+
+    @property
+    def worsening(self) -> float:
+        """How much worse b is than a: farther from the reference value, or less of what more is better of."""
+        return worsening_of(self.statistic, self.a_value, self.b_value, self.null)
 
     @property
     def difference(self) -> Value:
@@ -66,6 +78,10 @@ class PairedRuns:
         """Find the units once: every interval and test of the pair is over them."""
         object.__setattr__(self, "units", self.a.units)
 
+    def count(self, statistic: str) -> int:
+        """Number of items, or of words where the statistic is over words."""
+        return int(np.unique(self.a.labels["word"]).size) if statistic.startswith(OF_WORDS) else self.a.items.size
+
     @property
     def flips(self) -> int:
         """Number of items on which the runs disagree whether the stereotyping sentence wins."""
@@ -74,14 +90,25 @@ class PairedRuns:
     def restrict_to(self, statistic: str) -> Self:
         """Keep items that count in both runs: those in the denominator of a bias score, else those scored."""
         a, b = self.a, self.b
-        kept = a.is_counted & b.is_counted if statistic == "bias-score" else a.is_scored & b.is_scored
+        kept = a.is_counted & b.is_counted if is_share(statistic) else a.is_scored & b.is_scored
         return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
 
     def values(self, statistic: str) -> tuple[Floats, Floats]:
-        """The values the statistic averages, in each run: by pair (of those restricted to), or by term."""
+        """The values the statistic averages, in each run: by pair (of those restricted to), by term or by word."""
         if statistic in ("lms", "ss"):
             return getattr(by_term(self.a), statistic), getattr(by_term(self.b), statistic)
-        return item_values(self.a, statistic), item_values(self.b, statistic)
+        if statistic.startswith(OF_WORDS):
+            return sizes_by_word(self.a), sizes_by_word(self.b)
+        plain = statistic.removeprefix(BALANCED)
+        a, b = item_values(self.a, plain), item_values(self.b, plain)
+        if plain == statistic:
+            return a, b
+        directions = self.a.labels["direction"]
+        return balanced(a, directions), balanced(b, directions)
+
+    def units_for(self, statistic: str) -> Units:
+        """What is resampled of the values of a statistic: nothing but themselves of terms and words."""
+        return INDEPENDENT if statistic in OF_TERMS or statistic.startswith(OF_WORDS) else self.units
 
 
 class Change(NamedTuple):
@@ -97,33 +124,80 @@ def comparisons(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, rng_seed: int, independent: bool = False
 ) -> tuple[Comparison, ...]:
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
-    groups, found = list(paired_groups(measure, a, b, data=data, independent=independent)), []
+    found = []
+    for statistic, group, pair in compared(measure, a, b, data=data, independent=independent):
+        result = change(pair, statistic, rng=generator(rng_seed, group))
+        difference = result.difference
+        found.append(
+            Comparison(
+                measure=measure.name,
+                data=data,
+                group=group,
+                statistic=statistic,
+                a_value=result.a,
+                b_value=result.b,
+                change=difference.value,
+                low=difference.low,
+                high=difference.high,
+                n=pair.count(statistic),
+                flips=pair.flips,
+                left_out=pair.left_out,
+                method=difference.method,
+                p=result.p,
+                unit=difference.unit,
+                design_effect=difference.design_effect,
+                null=reference_value(measure, statistic),
+            )
+        )
+    return tuple(found)
+
+
+def compared(
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool = False
+) -> Iterator[tuple[str, str, PairedRuns]]:
+    """Every statistic and group that two runs are compared by, the headline first, with the items both have.
+
+    Of pairs most of which have the same direction, the mean of both directions stands before the mean of all pairs;
+    of templates, the size of words' leans after the signed mean, in which leans to both sides cancel.
+    """
+    groups = list(paired_groups(measure, a, b, data=data, independent=independent))
     for statistic in STATISTICS[measure.summary]:
         for group, whole in groups:
             pair = whole.restrict_to(statistic)
-            result = change(pair, statistic, rng=generator(rng_seed, group))
-            difference = result.difference
-            found.append(
-                Comparison(
-                    measure=measure.name,
-                    data=data,
-                    group=group,
-                    statistic=statistic,
-                    a_value=result.a,
-                    b_value=result.b,
-                    change=difference.value,
-                    low=difference.low,
-                    high=difference.high,
-                    n=pair.a.items.size,
-                    flips=pair.flips,
-                    left_out=pair.left_out,
-                    method=difference.method,
-                    p=result.p,
-                    unit=difference.unit,
-                    design_effect=difference.design_effect,
-                )
-            )
-    return tuple(found)
+            if measure.summary == "share" and is_unbalanced(pair.a.labels["direction"]):
+                yield f"{BALANCED}{statistic}", group, pair
+            yield statistic, group, pair
+    ((_, whole), *_) = groups
+    if statistic in CROSSED and (whole.a.labels["word"] != "").all():
+        yield f"{OF_WORDS}{statistic}", "all", whole.restrict_to(statistic)
+
+
+def is_share(statistic: str) -> bool:
+    """Whether it is a share of pairs won, over all pairs or in both directions alike."""
+    return statistic.removeprefix(BALANCED) == "bias-score"
+
+
+def reference_value(measure: Measure, statistic: str) -> float | None:
+    """The value of a model without the preference that a statistic is about; None if there is none."""
+    if is_share(statistic) or statistic in OF_TERMS:
+        return measure.null
+    return 0.0
+
+
+def worsening_of(statistic: str, a: float, b: float, null: float | None) -> float:
+    """How much worse b is than a in the statistic's own sense of worse."""
+    if statistic in MORE_IS_BETTER:
+        return a - b
+    if null is None or statistic in SIZES:
+        return b - a
+    return abs(b - null) - abs(a - null)
+
+
+def sizes_by_word(table: ScoreTable) -> Floats:
+    """The size of each word's mean difference, words in order."""
+    _, codes = np.unique(table.labels["word"], return_inverse=True)
+    counts = np.bincount(codes)
+    return np.abs(np.asarray(np.bincount(codes, table.difference) / counts, np.float64))
 
 
 def apply_holm(uncorrected: Sequence[Comparison]) -> tuple[Comparison, ...]:
@@ -141,8 +215,8 @@ def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Cha
     a, b = pair.values(statistic)
     if statistic in CROSSED:
         return Change(mean(a), mean(b), *crossed_mean(b - a, pair.units, rng=rng))
-    if statistic == "bias-score":
-        return Change(mean(a), mean(b), *_change_of_wins(pair, b - a))
+    if is_share(statistic):
+        return Change(mean(a), mean(b), *_change_of_wins(pair, statistic))
     if a.size and not (b - a).any():
         return Change(mean(a), mean(b), Value(0.0, 0.0, 0.0, NO_CHANGE, unit=unit_name(pair, statistic)), None)
     return Change(mean(a), mean(b), mean_change(b - a, pair, statistic, rng=rng), _mean_test(b - a, pair, statistic))
@@ -152,25 +226,30 @@ def mean_change(values: Floats, pair: PairedRuns, statistic: str, *, rng: np.ran
     """The mean of values by item, or by target term, with its interval over units."""
     if statistic in OF_TERMS:
         return replace(mean_interval(values, rng=rng, unit=UNIT), unit=TERM)
-    return mean_interval(values, rng=rng, units=pair.units)
+    return replace(mean_interval(values, rng=rng, units=pair.units_for(statistic)), unit=unit_name(pair, statistic))
 
 
 def unit_name(pair: PairedRuns, statistic: str) -> str:
     """What is resampled."""
+    if statistic.startswith(OF_WORDS):
+        return WORD
     return TERM if statistic in OF_TERMS else pair.units.tag
 
 
 def _mean_test(values: Floats, pair: PairedRuns, statistic: str) -> float | None:
-    return mean_test(values, 0.0) if statistic in OF_TERMS else mean_test(values, 0.0, pair.units)
+    return mean_test(values, 0.0, pair.units_for(statistic))
 
 
-def _change_of_wins(pair: PairedRuns, changes: Floats) -> tuple[Value, float | None]:
+def _change_of_wins(pair: PairedRuns, statistic: str) -> tuple[Value, float | None]:
     """The change of a bias score: Tango's interval, McNemar's exact test, or both over units.
 
     Only where the scores themselves are the same is no change certain.
     """
-    if changes.size and np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True):
+    if pair.a.items.size and np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True):
         return Value(0.0, 0.0, 0.0, NO_CHANGE, unit=pair.units.tag), 1.0
+    if statistic.startswith(BALANCED):
+        changes = 100.0 * (pair.b.wins.astype(np.float64) - pair.a.wins)
+        return balanced_change(changes, pair.a.labels["direction"], pair.units)
     return wins_change(pair.a.wins, pair.b.wins, pair.units)
 
 

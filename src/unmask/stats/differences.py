@@ -12,8 +12,9 @@ from scipy.stats import f_oneway
 
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
-from unmask.core.types import OF_WORDS, Floats
+from unmask.core.types import BALANCED, OF_WORDS, Floats
 from unmask.stats.bootstrap import bootstrap_value
+from unmask.stats.directions import balanced, is_unbalanced
 from unmask.stats.means import crossed_mean, mean_interval, mean_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
 from unmask.stats.units import WORD
@@ -30,7 +31,21 @@ def difference_estimates(table: ScoreTable, seed: int, statistic: str = "mean-di
         if statistic == "asld":
             value, p = value.clip(0.0, np.inf), None
         found.append(part.estimate(value, statistic, group, null=0.0, p=p))
+        if statistic == "mean-difference" and table.measure.summary == "share":
+            found += _balanced_difference(part, group, seed)
     return found
+
+
+def _balanced_difference(table: ScoreTable, group: str, seed: int) -> list[Estimate]:
+    """`balanced-mean-difference`, the mean over the two directions, where most pairs have the same."""
+    scored = table.take(table.is_scored)
+    directions = scored.labels["direction"]
+    if not is_unbalanced(directions):
+        return []
+    values = balanced(scored.difference, directions)
+    value = mean_interval(values, rng=generator(seed, f"balanced {group}"), units=scored.units)
+    p = mean_test(values, 0.0, scored.units)
+    return [table.estimate(value, f"{BALANCED}mean-difference", group, null=0.0, p=p)]
 
 
 def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:

@@ -11,8 +11,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate, Value
-from unmask.core.types import Floats
+from unmask.core.types import BALANCED, Floats
 from unmask.stats.bootstrap import NO_SPREAD
+from unmask.stats.directions import balanced_share, balanced_test, has_both, is_unbalanced
 from unmask.stats.means import mean, mean_test, without_interval
 from unmask.stats.score_intervals import wilson_ends
 from unmask.stats.student import upper_tail
@@ -41,17 +42,38 @@ class SubsetComparison:
 
 
 def share_estimates(table: ScoreTable) -> list[Estimate]:
-    """Bias score overall, by category and by direction, then the statistics derived from directions."""
+    """Bias score overall, by category and by direction, then the statistics derived from directions.
+
+    Where directions are unbalanced, the mean of the two comes first; of all categories that have both, so that they
+    can be compared. Where only a category is unbalanced, its mean of the two comes last.
+    """
+    groups = list(table.all_and_categories())
+    whole = is_unbalanced(groups[0][1].labels["direction"])
+    has_mean = has_both if whole else is_unbalanced
+    balanced = [balanced_score(part, group=group) for group, part in groups if has_mean(part.labels["direction"])]
     return [
-        *(bias_score(part, group=group) for group, part in table.all_and_categories()),
+        *(balanced if whole else ()),
+        *(bias_score(part, group=group) for group, part in groups),
         *(bias_score(part, group=group) for group, part in table.split_by("direction")),
         *_direction_scores(table),
+        *(() if whole else balanced),
     ]
 
 
 def bias_score(table: ScoreTable, *, group: str) -> Estimate:
     """100 × wins / pairs (Kaneko & Bollegala 2022, eq. 6), ties counted in the denominator as not won."""
     return _share(table, group=group, statistic="bias-score", counted=table.is_counted)
+
+
+def balanced_score(table: ScoreTable, *, group: str) -> Estimate:
+    """The mean of the bias scores of the two directions."""
+    rows, null = table.take(table.is_counted), table.measure.null
+    decided = table.take(table.wins | table.losses)
+    value = balanced_share(rows.wins, rows.labels["direction"], rows.units)
+    p = None
+    if null is not None:
+        p = balanced_test(decided.wins, decided.labels["direction"], decided.units, null=null)
+    return table.estimate(value, f"{BALANCED}bias-score", group, null=null, n=rows.items.size, p=p)
 
 
 def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:

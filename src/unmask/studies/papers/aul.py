@@ -75,7 +75,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
         PaperComparison("table-5", estimate, *_published_score(estimate, options.limit))
         for role, folder in outputs.items()
         if role[0] == "audit"
-        for estimate in (replace(headline, model=role[1]) for headline in load(folder).headlines())
+        for estimate in (replace(headline, model=role[1]) for headline in load(folder).headlines(published=True))
         if estimate.measure != ALL_MASKED
     ]
     answers = answers_of(scores.load_scores(outputs["scores",])) if ("scores",) in outputs else None

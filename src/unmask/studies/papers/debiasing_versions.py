@@ -112,7 +112,7 @@ def _intrinsic(outputs: Outputs, role: tuple[str, ...]) -> Scores:
         estimate.measure.upper(): (signed_estimate(estimate), estimate.n)
         for (*start, _), folder in outputs.items()
         if tuple(start) == role
-        for estimate in load(folder).headlines()
+        for estimate in load(folder).headlines(published=True)
         if estimate.measure in INTRINSIC and estimate.null is not None
     }
 

@@ -109,7 +109,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
 
 def _by_score(results: Results) -> Results:
     """The models from the lowest metric score to the highest."""
-    return dict(sorted(results.items(), key=lambda entry: entry[1].headlines()[0].value))
+    return dict(sorted(results.items(), key=lambda entry: entry[1].headlines(published=True)[0].value))
 
 
 def _table_sections(
