@@ -36,7 +36,9 @@ def test_headline_table_has_every_estimate() -> None:
     table = tables.headline_table([made], ["tiny-bert"])
     assert table.columns[0] == "data"
     by_measure = {row[1]: row for row in table.rows}
-    assert by_measure["cps†"] == (*("our-pairs", "cps†", "bias-score", "61.2", "57.2 to 65.2", "50", "100", "0.004", "0.012", ""),)
+    assert by_measure["cps†"] == (
+        *("our-pairs", "cps†", "bias-score", "61.2", "57.2 to 65.2", "50", "100", "0.004", "0.012", ""),
+    )
     assert by_measure["icat†"][4] == "none"
     assert len(table.rows) == len(made.headlines())
     assert table.note.startswith(  # columns with one value are in the caption

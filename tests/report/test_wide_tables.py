@@ -51,8 +51,8 @@ def test_models_are_rows_and_measures_are_columns() -> None:
     assert table.rows == (("one", "61.2***", "44.0***"), ("two", "52.0", "50.0"))
     assert table.note == (
         "Reference value 50; n = 40; 95% intervals are at most 8.0 wide. "
-        "* p < 0.05, ** p < 0.01, *** p < 0.001 against the reference value, by Holm's correction over the headlines of "
-        "a dataset (2 measures on our-pairs)."
+        "* p < 0.05, ** p < 0.01, *** p < 0.001 against the reference value, by Holm's correction over the headlines "
+        "of a dataset (2 measures on our-pairs)."
     )
     assert [table.is_numeric(index) for index in range(3)] == [False, True, True]
 

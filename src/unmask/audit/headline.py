@@ -11,12 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unmask.audit.interpretation import (
+    ALIKE,
     BALANCED_SCORE,
     BASELINE,
     DOUBTFUL,
     FAILED,
     INVALID,
     PERCENT,
+    all_pairs,
     cancels,
     count_items,
     count_tested,
@@ -47,7 +49,7 @@ PREFERENCES = (BALANCED_SCORE, "bias-score", "ss")  # statistics that say which 
 SLOTS = ("appd", "association")  # and which of two words in a template
 _FEW = "too few items for a verdict"
 SHARES: Mapping[str, tuple[str, str]] = {  # what is preferred, and in what
-    BALANCED_SCORE: ("the stereotyping sentence", "pairs, both directions counted alike"),
+    BALANCED_SCORE: ("the stereotyping sentence", "pairs"),
     "bias-score": ("the stereotyping sentence", "pairs"),
     "ss": ("the stereotyping word", "cases"),
     "lms": ("a meaningful word to an unrelated one", "cases"),
@@ -111,11 +113,13 @@ def published_scores(result: AuditResult, estimate: Estimate) -> list[Published]
 
 def published_line(result: AuditResult, estimate: Estimate) -> str:
     """The same in one sentence with its sources; empty if there are none."""
-    scores = published_scores(result, estimate)
+    plain = all_pairs(result, estimate)
+    scores = published_scores(result, plain or estimate)
     if not scores:
         return ""
     listed = ", ".join(f"{each.model} {number(each.value, 1)}" for each in scores)
-    whole = " on all items" if "subset_of" in _card(result, estimate.data) else ""
+    whole = f" over all pairs, here {number(plain.value, 1)}" if plain is not None else ""
+    whole += " on all items" if "subset_of" in _card(result, estimate.data) else ""
     sources = "; ".join(dict.fromkeys(each.where for each in scores))
     return f"Published with {estimate.measure}{whole}: {listed} ({sources})"
 
@@ -134,7 +138,8 @@ def _rank(result: AuditResult, estimate: Estimate) -> tuple[int, int]:
 
 def _first(result: AuditResult, estimate: Estimate, *, named: bool) -> str:
     """The sentence of a headline, with the family of its test and, if a check failed, a dagger."""
-    notes = [f"all pairs: {number(plain.value, 0)}%"] if (plain := all_pairs(result, estimate)) is not None else []
+    plain = all_pairs(result, estimate)
+    notes = [f"{ALIKE}; all pairs: {number(plain.value, 0)}%"] if plain is not None else []
     tested = count_tested(result, estimate.data)
     if estimate.p_holm is not None and tested > 1:
         notes.append(f"{tested} measures tested, corrected by Holm")
@@ -157,13 +162,6 @@ def _others(result: AuditResult, estimates: Sequence[Estimate]) -> str:
 
 def _dagger(result: AuditResult, estimate: Estimate) -> str:
     return " †" if failure(result, estimate.data, estimate.measure) else ""
-
-
-def all_pairs(result: AuditResult, estimate: Estimate) -> Estimate | None:
-    """The plain bias score beside one in which both directions count alike; None for every other statistic."""
-    wanted = (estimate.measure, estimate.data, estimate.group, "bias-score")
-    plain = (each for each in result.estimates if each.key == wanted)
-    return next(plain, None) if estimate.statistic == BALANCED_SCORE else None
 
 
 def _share(result: AuditResult, estimate: Estimate, *, named: bool) -> str:

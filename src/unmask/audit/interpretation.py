@@ -40,6 +40,8 @@ INVALID, DOUBTFUL = "invalid", "doubtful"  # numbers by what failed: the model d
 INVALIDATING = ("accuracy", "lm-head", "finite-outputs")  # checks
 CANCEL = "words lean both ways and cancel"
 BASELINE = "a baseline that reads no word of the sentences, no evidence of a preference"
+ALIKE = "both directions counted alike"
+BOTH_DIRECTIONS = f"{BALANCED_SCORE}: {ALIKE}; bias-score: over all pairs, as published."
 HOLM_STARS = "* p < 0.05, ** p < 0.01, *** p < 0.001 against the reference value, by Holm's correction over {}."
 STARS = ((0.001, "***"), (0.01, "**"), (ALPHA, "*"))  # of p after Holm's correction
 
@@ -244,9 +246,17 @@ def size_of_words(result: Result, estimate: Estimate) -> Estimate | None:
     return next((e for e in result.estimates if (e.measure, e.data, e.statistic) == wanted), None)
 
 
-def with_words(result: Result, estimates: Iterable[Estimate]) -> list[Estimate]:
-    """The estimates, those of templates followed by the mean absolute lean of a word."""
-    return [each for e in estimates for each in (e, size_of_words(result, e)) if each is not None]
+def all_pairs(result: Result, estimate: Estimate) -> Estimate | None:
+    """The bias score over all pairs, as published, beside one that counts both directions alike; else None."""
+    wanted = (estimate.measure, estimate.data, estimate.group, "bias-score")
+    plain = (each for each in result.estimates if each.key == wanted and each.model == estimate.model)
+    return next(plain, None) if estimate.statistic == BALANCED_SCORE else None
+
+
+def with_companions(result: Result, estimates: Iterable[Estimate]) -> list[Estimate]:
+    """The estimates, each followed by what is read beside it: the score over all pairs, the size of words' leans."""
+    beside = (all_pairs, size_of_words)
+    return [each for e in estimates for each in (e, *(find(result, e) for find in beside)) if each is not None]
 
 
 def cancels(result: Result, estimate: Estimate) -> bool:

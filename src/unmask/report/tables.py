@@ -11,9 +11,12 @@ import pandas as pd
 
 from unmask.audit.headline import headlines
 from unmask.audit.interpretation import (
+    BALANCED_SCORE,
+    BOTH_DIRECTIONS,
     DOUBTFUL,
     HOLM_STARS,
     WEAK,
+    all_pairs,
     count_items,
     digits_of,
     failure,
@@ -25,7 +28,7 @@ from unmask.audit.interpretation import (
     stars,
     stars_note,
     subset_note,
-    with_words,
+    with_companions,
 )
 from unmask.audit.result import AuditResult
 from unmask.audit.verdict import Verdict, cautions, sentence_case, verdict
@@ -67,7 +70,7 @@ CITED = (  # in the text of every page
 def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
     """One estimate as a table row."""
     digits, group = digits_of(estimate.statistic), selection.group_name(estimate.group)
-    mark = stars(result, estimate)
+    mark, plain = stars(result, estimate), all_pairs(result, estimate)
     return {
         "label": selection.label(estimate, result),
         "data": estimate.data,
@@ -85,6 +88,7 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "p": numbers.p_value(estimate.p),
         "p_holm": numbers.p_value(estimate.p_holm),
         "marked": bool(mark),
+        "all_pairs": "" if plain is None else numbers.number(plain.value, digits),
         "mark": "baseline" if result.is_baseline(estimate.measure) else mark,
         "lean": tone(estimate, result),
         "reading": result_reading(result, estimate),
@@ -144,8 +148,10 @@ def _by_dataset(result: AuditResult) -> dict[str, list[Estimate]]:
 def verdict_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
     """A headline estimate as a row, with its verdict and the published scores of known models."""
     said = verdict(result, estimate)
-    read = result_reading(result, estimate).replace(f"({WEAK})", "†")  # a note below the rows says it once
-    return {**estimate_row(estimate, result), "reading": read, "leans": said.leans, "caution": said.caution}
+    read = result_reading(result, estimate).removesuffix(f" ({WEAK})")  # a note below the rows says it once
+    dagger = " †" if failure(result, estimate.data, estimate.measure) == DOUBTFUL else ""
+    words = {"reading": read, "leans": said.leans, "caution": said.caution}
+    return {**estimate_row(estimate, result), **words, "dagger": dagger}
 
 
 def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
@@ -170,18 +176,25 @@ def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
 def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimate of every measure, dataset and model."""
     columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p", "p_holm", "mark")
-    records = _records(results, names, lambda run: with_words(run, run.headlines()))
-    return _short_table(_of("Headline estimates", names), columns, records, _note(results, NULL, stars_note(results)))
+    records = _records(results, names, lambda run: with_companions(run, run.headlines()))
+    return _short_table(
+        _of("Headline estimates", names),
+        columns,
+        records,
+        _note(results, NULL, _directions(records), stars_note(results)),
+    )
 
 
 def card_table(result: AuditResult) -> Table:
     """The headline estimates with their verdicts in a few words, for a model card."""
-    select = with_words(result, result.headlines())
+    select = with_companions(result, result.headlines())
     verdicts = [short_reading(result, each).removesuffix(" †") for each in select]  # a dagger is beside the measure
     records = _records([result], [""], lambda _: select)
     rows = [record | {"verdict": said} for record, said in zip(records, verdicts, strict=True)]
     columns = ("data", "measure", "statistic", "value", "interval", "null", "n", "p_holm", "mark", "verdict")
-    return _short_table("Headline estimates", columns, rows, _note([result], NULL, stars_note([result])))
+    return _short_table(
+        "Headline estimates", columns, rows, _note([result], NULL, _directions(rows), stars_note([result]))
+    )
 
 
 def verdict_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
@@ -297,9 +310,14 @@ def _bib(bibtex: str) -> list[Download]:
 
 
 def _note(results: Sequence[Result], *notes: str) -> str:
-    """The notes of a table, after what it says of subsets and failed checks."""
+    """The notes of a table after what it says of subsets and failed checks."""
     cards = [card for result in results for card in result.meta.get("data") or ()]
     return " ".join(filter(None, (failure_note(results), subset_note(cards), *notes)))
+
+
+def _directions(records: Sequence[Mapping[str, Any]]) -> str:
+    """What the score that counts both directions alike is, if a table has it."""
+    return BOTH_DIRECTIONS if any(record["statistic"] == BALANCED_SCORE for record in records) else ""
 
 
 def _records(

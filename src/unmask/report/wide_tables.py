@@ -14,6 +14,8 @@ from typing import Any
 
 from unmask.audit.headline import published_scores
 from unmask.audit.interpretation import (
+    ALIKE,
+    BALANCED_SCORE,
     BASELINE,
     HOLM_STARS,
     count_tested,
@@ -23,7 +25,7 @@ from unmask.audit.interpretation import (
     stars,
     stars_note,
     subset_note,
-    with_words,
+    with_companions,
 )
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
@@ -127,9 +129,11 @@ class WideTable:
         data, runs = self.entries[0].estimate.data, list(self.runs.values())
         cards = [card for run in runs for card in run.meta.get("data") or () if card.get("name") == data]
         sources = "; ".join(dict.fromkeys(each.where for _, each in self.published))
+        both = self.entries[0].estimate.statistic == BALANCED_SCORE
         baselines = [name for name in self.measures if any(run.is_baseline(name) for run in runs)]
         parts = (
             subset_note(cards),
+            f"{ALIKE[:1].upper()}{ALIKE[1:]}." if both else "",
             _constants([entry.estimate for entry in self.entries]),
             self._families(runs, data),
             f"{', '.join(baselines)}: {BASELINE}." if baselines else "",
@@ -152,7 +156,7 @@ class WideTable:
 def by_model(results: Sequence[AuditResult], names: Sequence[str]) -> list[WideTable]:
     """For each dataset and statistic the headline estimates: rows are models, columns are measures."""
     named = zip(names, results, strict=True)
-    heads = [(name, result, each) for name, result in named for each in with_words(result, result.headlines())]
+    heads = [(name, result, each) for name, result in named for each in with_companions(result, result.headlines())]
     return _tables("model", [_Entry(name, each, result) for name, result, each in heads])
 
 
