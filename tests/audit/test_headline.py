@@ -125,7 +125,7 @@ def test_both_directions_counted_alike_are_named_beside_all_pairs() -> None:
     records = tables.headline_table([result], ["m"]).rows
     assert [(row[2], row[-1]) for row in records] == [("balanced-bias-score", ""), ("bias-score", "")]
     known = {row["label"]: row["lean"] for figure in charts.headline(result) for row in fake.rows_of(figure.spec)}
-    assert (known["cps · crows-pairs"], known["cps · crows-pairs, all pairs"]) == ("within", "no direction")
+    assert (known["cps"], known["cps, all pairs"]) == ("within", "no direction")
 
 
 def test_a_subset_is_named_and_a_failed_check_is_all_that_is_said() -> None:

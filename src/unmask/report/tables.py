@@ -228,7 +228,7 @@ def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Tabl
 
 def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
     """Every paired comparison with the first run."""
-    records = [{"model": names[change.run], **wording.change_row(change, {}, several=False)} for change in compared]
+    records = [{"model": names[change.run], **wording.change_row(change, several=False)} for change in compared]
     columns = ("model", "data", "measure", "statistic", "group", *CHANGES)
     return _table(f"Changes from {names[0]}", columns, records, CHANGED)
 
