@@ -24,10 +24,11 @@ def compare(
     Audits are compared item by item, results of other commands by their estimates.
     """
     from unmask.audit.compare import compare as compare_results
-    from unmask.audit.result import load
+    from unmask.audit.result import AuditResult, load
     from unmask.core.files import plain
     from unmask.findings import Finding
     from unmask.findings.terminal import print_json, show
+    from unmask.report.change_summary import summarize_changes
     from unmask.report.tables import change_table
 
     if len(runs) < 2:
@@ -36,7 +37,14 @@ def compare(
     changes = compare_results(*results, categories=categories, seed=seed, independent=independent)
     names = [run.name for run in runs]
     if not as_json:
-        show(Finding((), (change_table(changes, names),)))
+        first, *others = results
+        said = [
+            f"{name}: {line}"
+            for number, (name, other) in enumerate(zip(names[1:], others, strict=True), start=1)
+            if isinstance(first, AuditResult) and isinstance(other, AuditResult)
+            for line in summarize_changes(first, other, [each for each in changes if each.run == number])
+        ]
+        show(Finding(tuple(said), (change_table(changes, names),)))
         return
     by_run = [[plain(each) for each in changes if each.run == number] for number in range(1, len(runs))]
     listed = [{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)]

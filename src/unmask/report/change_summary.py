@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WORSE, NEARER, BETTER = "worse", "nearer to no preference", "better"
 LEANS = (f"{OF_WORDS}appd", f"{OF_WORDS}association")
 VERDICTS = (WORSE, NEARER, BETTER, "")  # in this order
-RISES: Mapping[str, tuple[str, str]] = {  # what is said of a statistic that rose, and of one that fell
+RISES: Mapping[str, Sequence[str]] = {  # what is said of a statistic that rose, and of one that fell
     "bias-score": tuple(f"the stereotyping sentence is preferred {way} often than before" for way in ("more", "less")),
     "ss": tuple(f"the stereotyping word is preferred {way} often than before" for way in ("more", "less")),
     "mean-difference": tuple(f"scores moved towards the {side} sentence" for side in ("stereotyping", "other")),
