@@ -72,7 +72,7 @@ def _table(result: AuditResult, estimates: Sequence[Estimate], note: str) -> Tab
     for e in estimates:
         digits, plain = digits_of(e.statistic), all_pairs(result, e)
         counts = e.n, e.ties, e.unscored
-        every = "" if plain is None else number(plain.value, digits)
+        every = None if plain is None else number(plain.value, digits)
         rows.append((e.measure, number(e.value, digits), interval(e, digits), every, *counts, short_reading(result, e)))
     shown = [
         index for index, name in enumerate(COLUMNS)

@@ -24,7 +24,7 @@ def by_group(run: Result, column: str) -> list[Estimate]:
     """The headline estimates for every group of one column; over all pairs where it has one direction alone."""
     wanted = {(e.measure, e.data): e.statistic for e in run.headlines()}
     split = [e for e in run.estimates if e.group.startswith(f"{column}=")]
-    kept = {}
+    kept: dict[tuple[str, str, str], Estimate] = {}
     for e in split:
         head = wanted[e.measure, e.data]
         if e.statistic in (head, head.removeprefix(BALANCED)):
