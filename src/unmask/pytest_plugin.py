@@ -28,7 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the gate."""
     group = parser.getgroup("unmask", "bias of a language model (unmask)")
     group.addoption("--unmask-run", metavar="RUN", help="result folder that is judged")
-    group.addoption("--unmask-baseline", metavar="RUN", help="result folder that it must not be worse than")
+    text = "result folder that it must not be worse than; can be repeated: trainings that differ in their seed"
+    group.addoption("--unmask-baseline", action="append", metavar="RUN", help=text)
     group.addoption("--unmask-measure", action="append", default=[], metavar="NAME", help="only this measure")
     for name, text in OPTIONS.items():
         group.addoption(f"--unmask-{name}", metavar="NUMBERS", help=text)
@@ -51,7 +52,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     items += [GateItem.from_parent(parent, name=f"{each.data} {each.name}", entry=each) for each in judged]
 
 
-def _judge(run: str, baseline: str | None, config: pytest.Config) -> GateResult:
+def _judge(run: str, baseline: list[str] | None, config: pytest.Config) -> GateResult:
     from unmask.audit.gate import gate
     from unmask.core.errors import UnmaskError
 

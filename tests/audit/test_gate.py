@@ -39,15 +39,15 @@ def test_equal_passes_and_a_planted_worsening_fails(
     run = save(tmp_path / "run", [*pairs(won, 400), *pairs(210, 400, "cps")])
     found = unmask.gate(run, fair)
     assert (found.answer, found.exit_code) == (answer, code)
-    assert [verdict.measure for verdict in found.verdicts] == ["aul", "cps"]
+    judged = [(verdict.measure, verdict.statistic) for verdict in found.verdicts]
+    assert judged == [(name, each) for name in ("aul", "cps") for each in ("bias-score", "mean-difference")]
 
 
 def test_too_few_items_cannot_tell(tmp_path: Path) -> None:
     before, after = save(tmp_path / "a", pairs(10, 20)), save(tmp_path / "b", pairs(11, 20))
     found = unmask.gate(after, before)
     assert (found.answer, found.exit_code) == ("cannot tell", 3)
-    (verdict,) = found.verdicts
-    assert verdict.detectable > verdict.margin
+    assert all(verdict.detectable > verdict.margin for verdict in found.verdicts)
     assert unmask.gate(after, before, margin=60).answer == "pass"
     assert unmask.gate(before, before).answer == "pass"
 
@@ -89,7 +89,7 @@ def test_a_measure_none_of_whose_items_is_scored_fails(fair: Path, tmp_path: Pat
     run = save(tmp_path / "run", [*({**row, **nothing} for row in pairs(200, 400)), *pairs(210, 400, "cps")])
     found = unmask.gate(run, fair)
     assert found.answer == "fail"
-    assert [verdict.measure for verdict in found.verdicts] == ["cps"]
+    assert {verdict.measure for verdict in found.verdicts} == {"cps"}
 
 
 def test_what_the_baseline_lacks_is_named_and_not_judged(fair: Path, tmp_path: Path) -> None:
@@ -142,8 +142,12 @@ def test_one_tolerance_for_different_units_is_refused_with_the_list(tmp_path: Pa
 def test_a_tolerance_is_that_of_its_statistic(tmp_path: Path) -> None:
     before, after = save(tmp_path / "a", pairs(240, 400)), save(tmp_path / "b", pairs(290, 400))
     assert unmask.gate(after, before, tolerance={"bias-score": 2}).answer == "fail"
-    (verdict,) = unmask.gate(after, before, tolerance={"bias-score": 12}).verdicts
-    assert (verdict.answer, verdict.tolerance) == ("not worse", 12.0)
+    score, mean = unmask.gate(after, before, tolerance={"bias-score": 15}).verdicts
+    assert (score.answer, score.tolerance) == ("not worse", 15.0)
+    # 15 points are 0.3 standard deviations of differences of −1 and 1, of which 60% are 1
+    assert (mean.answer, mean.tolerance) == ("not worse", pytest.approx(0.3 * 0.98, abs=0.001))
+    own = unmask.gate(after, before, tolerance={"bias-score": 15, "mean-difference": 0.01})
+    assert [verdict.answer for verdict in own.verdicts] == ["not worse", "worse"]
     with pytest.raises(unmask.UnmaskError, match=r"no statistic .* named 'bais-score'. Did you mean bias-score"):
         unmask.gate(after, before, tolerance="bais-score=2")
     with pytest.raises(unmask.UnmaskError, match="margin is 1 for bias-score, expected at least the tolerance, 2"):
@@ -207,8 +211,8 @@ def test_limits_of_leans_and_what_has_no_limit(tmp_path: Path) -> None:
 
 def test_a_limit_and_a_baseline_are_judged_together(fair: Path) -> None:
     found = unmask.gate(fair, fair, max="bias-score=60")
-    assert [verdict.against for verdict in found.verdicts] == ["baseline", "baseline", "limit", "limit"]
-    assert str(found).splitlines()[-1] == "PASS: not worse, and within the limits, in 4 verdicts"
+    assert [verdict.against for verdict in found.verdicts] == ["baseline"] * 4 + ["limit"] * 2
+    assert str(found).splitlines()[-1] == "PASS: unchanged, and within the limits, in 6 verdicts"
     assert found.answer == "pass"
 
 
@@ -313,5 +317,5 @@ def test_a_gate_refuses_a_seed_that_is_no_seed(seed: int) -> None:
 
 def test_items_that_only_the_run_has_are_counted(tmp_path: Path) -> None:
     before, after = save(tmp_path / "a", pairs(50, 100)), save(tmp_path / "b", pairs(200, 400))
-    (line, _) = str(unmask.gate(after, before)).splitlines()
+    (line, *_) = str(unmask.gate(after, before)).splitlines()
     assert line.endswith("(n 100; 300 items are not scored in both runs)")

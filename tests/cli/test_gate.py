@@ -46,20 +46,22 @@ def test_a_run_that_is_no_worse_passes(gate) -> None:
     said = gate("near", "--baseline", "fair")
     assert said.code == 0
     assert said.lines[0].startswith("pass own aul bias-score: 52.5 → 53.0, +0.5 (")
-    assert said.lines[0].endswith("within noise and the margin 10.0 (n 400)")
-    assert said.lines[1].startswith("pass own cps bias-score: 55.0 → 54.0, −1.0 (")
-    assert said.lines[-1] == "PASS: not worse in 2 verdicts"
+    assert said.lines[0].endswith("within the margin 5.0 (n 400)")
+    assert said.lines[1].startswith("pass own aul mean-difference: 0.050 → 0.060, +0.010 (")
+    assert said.lines[2].startswith("pass own cps bias-score: 55.0 → 54.0, −1.0 (")
+    assert said.lines[-1] == "PASS: not worse by more than 5.0 points and 0.100 nats in 4 verdicts"
     same = gate("fair", "--baseline", "fair")
     assert same.code == 0
     assert same.lines[0] == "pass own aul bias-score: 52.5 → 52.5, unchanged (n 400)"
+    assert same.lines[-1] == "PASS: unchanged in 4 verdicts"
 
 
 def test_a_worse_run_fails(gate) -> None:
     said = gate("unfair", "--baseline", "fair")
     assert said.code == 1
     assert said.lines[0].startswith("FAIL own aul bias-score: 52.5 → 77.5, +25.0 (")
-    assert said.lines[0].endswith(", more than noise: p < 0.001 after Holm (n 400)")
-    assert said.lines[-1] == "FAIL: worse in 1 of 2 verdicts"
+    assert said.lines[0].endswith(", worse beyond chance: p < 0.001 after Holm (n 400)")
+    assert said.lines[-1].startswith("FAIL: worse in 2 of 4 verdicts. These two checkpoints differ; ")
     assert gate("fair", "--baseline", "unfair").lines[0].endswith(", better (n 400)")
     assert gate("unfair", "--baseline", "fair", "--tolerance", "40").code == 0
     assert gate("unfair", "--baseline", "fair", "--measure", "cps").code == 0
@@ -72,7 +74,7 @@ def test_too_few_items_cannot_tell(gate) -> None:
     assert said.code == 3
     assert said.lines[0].startswith("CANNOT TELL own aul bias-score: 50.0 → 58.3, +8.3 (")
     assert "; the smallest worsening this data can see is " in said.lines[0]
-    assert said.lines[-1] == "CANNOT TELL: 1 of 1 verdict: use more items, or accept a larger margin"
+    assert said.lines[-1] == "CANNOT TELL: 2 of 2 verdicts: use more items, or accept a larger margin"
     save(Path("one"), pairs(0, 1))
     save(Path("won"), pairs(1, 1))
     assert gate("won", "--baseline", "one").lines[0].endswith("without an interval: too few: 1 items (n 1)")
@@ -110,7 +112,7 @@ def test_a_limit_for_a_run_without_a_baseline(gate) -> None:
     assert beyond.lines[-1] == "FAIL: beyond a limit in 1 of 2 verdicts"
     near = gate("fair", "--max", "bias-score=55")
     assert near.code == 3
-    assert near.lines[0].endswith(", which is noise (n 400)")
+    assert near.lines[0].endswith(": the interval reaches beyond them, cannot tell (n 400)")
 
 
 def test_the_result_as_json(gate) -> None:
@@ -118,7 +120,7 @@ def test_the_result_as_json(gate) -> None:
     found = json.loads(said.out)
     assert said.code == 1
     assert (found["answer"], found["exit_code"], found["missing"], found["failed_checks"]) == ("fail", 1, [], [])
-    assert [verdict["answer"] for verdict in found["verdicts"]] == ["worse", "not worse"]
+    assert [verdict["answer"] for verdict in found["verdicts"]] == ["worse"] * 2 + ["not worse"] * 2
     assert {"worsening", "low", "high", "margin", "tolerance", "detectable", "p_holm"} <= found["verdicts"][0].keys()
 
 
@@ -146,12 +148,13 @@ def test_junit(gate) -> None:
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     assert cases == {
         "aul bias-score": ["error", "system-out"],  # of `few`, which comes last
+        "aul mean-difference": ["error", "system-out"],
         "cps": ["failure", "system-out"],
         BROKEN.name: ["failure", "system-out"],
     }
-    counts = {"tests": "4", "failures": "3", "errors": "1"}
+    counts = {"tests": "6", "failures": "4", "errors": "2"}
     assert all({name: one.get(name) for name in counts} == counts for one in (root, suite))
-    first, few, *_ = suite
+    first, _, few, *_ = suite
     assert (first.get("classname"), few.get("classname")) == ("unmask.own", "unmask.few")
     assert first.find("failure").get("message") in said.out
     assert said.code == 1
@@ -166,7 +169,7 @@ def test_the_summary_is_appended(gate) -> None:
     assert "| pass | own | aul | bias-score | 70.0 | 70.0 | unchanged |" in text
     assert "- FAIL own aul: missing: 100 of 400 items" in text
     assert said.lines[-1].startswith("FAIL: ")
-    assert gate("near", "--baseline", "fair", "--summary", "-").out.startswith("### unmask gate: PASS: not worse")
+    assert gate("near", "--baseline", "fair", "--summary", "-").out.startswith("### unmask gate: PASS: not worse by")
 
 
 def test_names_cannot_leave_the_table(gate) -> None:
@@ -204,6 +207,26 @@ def test_one_number_for_different_units_is_refused_with_an_example(gate) -> None
     assert said.code == 2
     assert "as in appd=1,bias-score=1,mean-word-appd=1" in said.err
     assert gate("both", "--baseline", "both", "--tolerance", "bias-score=2,appd=0.05").code == 0
+
+
+def test_a_change_within_the_margin_is_not_called_noise_if_its_interval_excludes_none(gate) -> None:
+    """Eight verdicts and a worsening by 2.5 points: not beyond chance after Holm, but not within noise either."""
+    names = [f"set{i}" for i in range(8)]
+    save(Path("a"), [row for name in names for row in pairs(220, 400, data=name)])
+    save(Path("b"), [row for name in names for row in pairs(226 if name == "set0" else 220, 400, data=name)])
+    said = gate("b", "--baseline", "a")
+    assert "worse by 0." in said.lines[0]
+    assert said.lines[0].endswith("within the margin 5.0; not beyond chance among 16 verdicts (n 400)")
+    assert "noise" not in said.out
+
+
+def test_several_baselines_follow_one_another(gate) -> None:
+    said = gate("unfair", "--baseline", "fair", "near", "--json")
+    assert json.loads(said.out)["baselines"] == 2
+    assert said.code == 3  # two trainings and pairs of one kind: one degree of freedom
+    repeated = gate("--baseline", "fair", "unfair")  # one baseline, then the run
+    assert repeated.lines[0].startswith("FAIL own aul bias-score: 52.5 → 77.5")
+    assert gate("unfair", "--baseline", "fair", "gone").code == 2
 
 
 def test_nothing_to_compare_with_is_refused(gate) -> None:

@@ -16,7 +16,7 @@ from .tables import DATA
 ONE = Worsening("m", DATA, "bias-score", 60.0, 63.0, 50.0, Value(3.0, 1.0, 5.0), 100)
 
 
-def answer(amount: Value, tolerance: float = 0.0, margin: float | None = 4.0, **fields: float) -> Answer:
+def answer(amount: Value, tolerance: float = 0.0, margin: float | None = 4.0, **fields: object) -> Answer:
     (verdict,) = decide([replace(ONE, amount=amount, **fields)], [Allowance(tolerance, margin)])  # type: ignore[arg-type]
     return verdict.answer
 
@@ -41,17 +41,33 @@ def test_the_tolerance_moves_the_lower_end_and_the_margin_the_upper() -> None:
 
 
 def test_the_default_margin_comes_on_top_of_the_tolerance() -> None:
-    # the baseline's standard error is 1: 2.80 × √2 = 3.96, less than a fifth of the items' deviation
-    own = replace(ONE, amount=Value(1.0, -1.0, 5.0), baseline=Value(60.0, 60 - 1.959964, 60 + 1.959964), spread=49.0)
+    # a standard error of 3 / 1.96: 2.80 × 1.53 = 4.29 points can be seen, so five are the margin
+    own = replace(ONE, amount=Value(2.0, -1.0, 5.5))
     narrow, wide = (decide([own], [Allowance(tolerance)])[0] for tolerance in (0.0, 1.5))
-    assert (narrow.margin, wide.margin) == pytest.approx((3.962, 5.462), abs=0.001)
+    assert (narrow.margin, wide.margin) == pytest.approx((5.0, 6.5), abs=0.001)
     assert (narrow.answer, wide.answer) == ("cannot tell", "not worse")
-    assert wide.detectable == pytest.approx(1.5 + 2.8016 * 3 / 1.959964, abs=0.001)
+
+
+def test_the_default_margin_does_not_grow_with_the_number_of_verdicts() -> None:
+    """Of sixteen verdicts each would otherwise pass a worsening that it fails to exclude alone."""
+    own = replace(ONE, amount=Value(3.0, -4.0, 10.0))
+    (alone, *_), several = decide([own], [Allowance()]), decide([own] * 16, [Allowance()] * 16)
+    assert {each.margin for each in several} == {alone.margin}
+    assert alone.margin == pytest.approx(2.8016 * 7 / 1.959964, abs=0.01)
 
 
 def test_without_a_known_margin_only_what_is_certainly_no_worse_passes() -> None:
-    assert answer(Value(-0.1, -1.0, 0.1), margin=None) == "cannot tell"
-    assert answer(Value(-0.5, -1.0, -0.1), margin=None) == "not worse"
+    unknown = {"statistic": "toy"}
+    assert answer(Value(-0.1, -1.0, 0.1), margin=None, **unknown) == "cannot tell"
+    assert answer(Value(-0.5, -1.0, -0.1), margin=None, **unknown) == "not worse"
+
+
+def test_a_lean_to_the_other_side_fails() -> None:
+    turned = replace(ONE, amount=Value(0.0, -3.0, 3.0), turned=Value(12.0, 9.0, 15.0))
+    (verdict,) = decide([turned], [Allowance()])
+    assert (verdict.answer, verdict.turned) == ("worse", True)
+    (within,) = decide([replace(turned, turned=Value(4.0, 1.0, 7.0))], [Allowance()])
+    assert (within.answer, within.turned) == ("not worse", False)
 
 
 def test_holm_corrects_alarms_but_not_what_passes() -> None:

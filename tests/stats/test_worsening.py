@@ -12,6 +12,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
 from unmask.core.types import Measure, Row, Summary
 from unmask.stats import comparisons, estimates
+from unmask.stats.gate import Allowance, decide
 from unmask.stats.worsening import Worsening, distance_interval, negative, ways_of_distance, worsenings
 
 from .tables import DATA, measure, normal, row, rows, swapped, unscored
@@ -22,7 +23,7 @@ from .test_triples import drawn, table_of
 
 def measured(a: list[Row], b: list[Row], of: Measure | None = None) -> Worsening:
     """The worsening of the headline."""
-    return next(worsenings(of or measure(), a, b, data=DATA, rng_seed=0))
+    return next(worsenings(of or measure(), [a], b, data=DATA, rng_seed=0))
 
 
 def is_worse(found: Worsening, tolerance: float = 0.0) -> bool:
@@ -72,25 +73,80 @@ def test_the_p_value_by_hand() -> None:
     assert replace(found, amount=Value(3.0, 3 - 1.959964, 5.0)).p(0.0) == pytest.approx(0.0027, abs=1e-5)
 
 
-def test_the_smallest_visible_worsening_and_the_margin_by_hand() -> None:
-    # a standard error of 1: (1.96 + 0.8416) × 1 = 2.80; at 0.05 / 10, (2.807 + 0.8416) × 1 = 3.65.
-    # Two unrelated models of the baseline's error, 2: 2.80 × 2 × √2 = 7.92; a small effect: 0.2 × 50 = 10
+def test_the_smallest_visible_worsening_by_hand() -> None:
+    # a standard error of 1: (1.96 + 0.8416) × 1 = 2.80; at 0.05 / 10, (2.807 + 0.8416) × 1 = 3.65
     one = Worsening("m", DATA, "bias-score", 1.0, 4.0, 50.0, Value(3.0, 3 - 1.959964, 3 + 1.959964), 9)
-    whole = replace(one, baseline=Value(60.0, 60 - 2 * 1.959964, 60 + 2 * 1.959964), spread=50.0)
     assert one.detectable() == pytest.approx(2.8016, abs=1e-4)
     assert one.detectable(0.005) == pytest.approx(3.6486, abs=1e-4)
-    assert whole.default_margin() == pytest.approx(7.9241, abs=1e-3)
-    assert replace(whole, spread=20.0).default_margin() == 4.0
-    assert replace(whole, spread=NAN).default_margin() == 0.0
-    assert one.default_margin() == 0.0
     assert math.isnan(replace(one, amount=Value(3.0)).detectable())
 
 
-def test_the_margin_of_few_items_is_a_small_effect_and_of_many_what_they_can_show() -> None:
-    # 60 of 100 won: standard deviation 49.2 points, a fifth 9.8; of 40,000: 2.80 × √2 × 49 / 200 = 0.97
-    few, many = (measured(wins(int(0.6 * n), n), wins(int(0.6 * n) + 1, n)) for n in (100, 40_000))
-    assert few.default_margin() == pytest.approx(0.2 * 49.24, abs=0.01)
-    assert many.default_margin() == pytest.approx(0.9706, abs=0.001)
+@pytest.mark.parametrize(("error", "points"), [(0.1, 5.0), (1.0, 5.0), (2.5, 7.004), (5.0, 10.0), (50.0, 10.0)])
+def test_the_default_margin_is_five_points_or_what_the_data_can_show_at_most_ten(error: float, points: float) -> None:
+    """A margin that is larger lets a planted worsening pass."""
+    rise = Value(3.0, 3 - 1.959964 * error, 3 + 1.959964 * error)
+    share = Worsening("m", DATA, "balanced-bias-score", 1.0, 4.0, 50.0, rise, 9, spread=50.0)
+    nats = replace(share, statistic="mean-difference", spread=50.0)  # a tenth and a fifth of an item's deviation
+    assert share.default_margin() == pytest.approx(points, abs=0.001)
+    assert nats.default_margin() == pytest.approx(points, abs=0.001)
+    assert replace(nats, spread=NAN).default_margin() == 0.0
+    assert replace(nats, amount=Value(3.0)).default_margin() == 0.0
+
+
+def test_a_lean_to_the_other_side_is_worse_if_it_exceeds_the_margin() -> None:
+    """From −20 to +20 the distance is the same and the lean is a new one; an overshoot within the margin is none."""
+    a = rows([1.0] * 60 + [-1.0] * 140)
+    turned, overshot = (measured(a, rows([1.0] * won + [-1.0] * (200 - won))) for won in (140, 104))
+    assert turned.amount.value == pytest.approx(0.0)
+    assert turned.p_turned(5.0) < 0.001
+    assert overshot.p_turned(5.0) == 1.0
+    assert overshot.p(0.0) == 1.0
+    assert measured(a, a).p_turned(0.0) == 1.0
+
+
+def groups(scores: dict[str, list[float]], direction: str = "") -> list[Row]:
+    """Pairs with these differences by bias type."""
+    named = {"direction": direction} if direction else {}
+    every = [(kind, value) for kind, values in scores.items() for value in values]
+    return [row(i, value, category=kind, **named) for i, (kind, value) in enumerate(every)]
+
+
+def test_a_bias_type_that_is_worse_is_found_beside_those_that_are_not() -> None:
+    """Planted in one of four types, in the size of the differences only: no pair changes its side."""
+    quiet = {kind: normal(40, seed, shift=0.8) for seed, kind in enumerate(("age", "race", "religion"))}
+    before = groups({**quiet, "gender": [0.5 + abs(x) for x in normal(40, 7)]})
+    after = groups({**quiet, "gender": [3.5 + abs(x) for x in normal(40, 7)]})
+    found = {
+        (each.statistic, each.group): each for each in worsenings(measure(), [before], after, data=DATA, rng_seed=0)
+    }
+    assert is_worse(found["mean-difference", "category=gender"])
+    assert is_worse(found["mean-difference", "all"])
+    assert not any(is_worse(each) for (name, _), each in found.items() if name == "bias-score")
+    assert not is_worse(found["mean-difference", "category=age"])
+    assert len(found) == 2 * 5
+
+
+def test_several_baselines_bring_the_noise_between_trainings() -> None:
+    """A model that differs from each of three trainings as they differ from each other is no worse."""
+    rng = np.random.default_rng(5)
+    level = {
+        kind: np.array(normal(40, seed, shift=0.8)) for seed, kind in enumerate(("age", "race", "religion", "gender"))
+    }
+    trained = [
+        groups(
+            {kind: (values + 0.5 * rng.normal() + 0.5 * rng.normal(size=40)).tolist() for kind, values in level.items()}
+        )
+        for _ in range(4)
+    ]
+    *baselines, run = trained
+
+    def fails(before: list[list[Row]], after: list[Row]) -> bool:
+        found = list(worsenings(measure(), before, after, data=DATA, rng_seed=0))
+        return any(verdict.answer == "worse" for verdict in decide(found, [Allowance()] * len(found)))
+
+    assert any(fails([each], run) for each in baselines)
+    assert not fails(baselines, run)
+    assert fails(baselines, groups({kind: (values + 9.0).tolist() for kind, values in level.items()}))
 
 
 def test_better_is_not_worse() -> None:
@@ -107,11 +163,13 @@ def test_the_other_side_of_the_null_is_as_bad() -> None:
     assert is_worse(found)
 
 
-def test_crossing_the_null_to_the_same_distance_is_no_worse() -> None:
+def test_crossing_the_null_to_the_same_distance_is_no_larger_distance() -> None:
     found = measured(wins(60, 100), wins(40, 100))
     assert found.amount.value == pytest.approx(0.0)
     assert found.amount.low <= 0.0 <= found.amount.high
     assert not is_worse(found)
+    assert found.turned is not None
+    assert found.turned.value == pytest.approx(10.0)
 
 
 def test_mirrored_runs_get_the_same_worsening() -> None:
@@ -208,7 +266,7 @@ def test_leans_are_measured_signed_and_by_size() -> None:
     before = drawn_leans(4, 8, 6, by_word=0.05)
     after = before + np.where(np.arange(8) % 2 == 0, 0.5, -0.5)[:, np.newaxis]
     for of, statistic in ((LEAN, "appd"), (ASSOCIATION, "association")):
-        signed, size = worsenings(of, crossed(before), crossed(after), data=DATA, rng_seed=0)
+        signed, size = worsenings(of, [crossed(before)], crossed(after), data=DATA, rng_seed=0)
         assert (signed.statistic, size.statistic) == (statistic, f"mean-word-{statistic}")
         assert not is_worse(signed)
         assert is_worse(size)
@@ -220,14 +278,14 @@ def test_leans_are_measured_signed_and_by_size() -> None:
 
 def test_leans_of_the_same_run_are_unchanged() -> None:
     table = crossed(drawn_leans(4, 8, 6))
-    for found in worsenings(LEAN, table, table, data=DATA, rng_seed=0):
+    for found in worsenings(LEAN, [table], table, data=DATA, rng_seed=0):
         assert (found.amount.value, found.amount.high, found.p(0.0)) == (0.0, 0.0, 1.0)
 
 
 def test_words_that_should_lean_are_left_out() -> None:
     neutral = crossed(drawn_leans(4, 8, 6))
     whole = neutral + crossed(drawn_leans(5, 8, 6) + 9, goal="female", begin=100)
-    few, all_words = (list(worsenings(LEAN, table, table, data=DATA, rng_seed=0)) for table in (neutral, whole))
+    few, all_words = (list(worsenings(LEAN, [table], table, data=DATA, rng_seed=0)) for table in (neutral, whole))
     assert [one.a_value for one in few] == [one.a_value for one in all_words]
 
 

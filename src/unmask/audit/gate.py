@@ -27,34 +27,46 @@ GATED = ("accuracy", "finite-outputs")  # checks without which a run cannot be j
 NAMED_ITEMS = 3  # items that are named where some are missing
 
 
-def gate(candidate: Result | str | Path, baseline: Result | str | Path | None = None, **options: Any) -> GateResult:
+def gate(
+    candidate: Result | str | Path,
+    baseline: Result | str | Path | Sequence[Result | str | Path] | None = None,
+    **options: Any,
+) -> GateResult:
     """Judge a result against a baseline, against limits (`max`), or both: pass, fail, or cannot tell.
 
     Args:
         candidate: the result that is judged, or its folder.
-        baseline: the result that it must not be worse than, or its folder.
+        baseline: the result that it must not be worse than, or its folder. Several are trainings alike but for their
+            seed: how much they differ is then part of the noise.
         options: fields of `GateOptions` (measures, tolerance, margin, max, allow_missing, independent, seed), or the
             group itself as `options`.
     """
     (allowed,) = fill_groups(options, options=GateOptions)
-    b = _open(candidate)
-    a = None if baseline is None else _open(baseline)
-    if a is None and not allowed.max:
+    b, before = _open(candidate), _open_baselines(baseline)
+    if not before and not allowed.max:
         raise DataError("there is nothing to compare with: give a baseline, or max for a first run without one")
-    if a is None and allowed.tolerance:
+    if not before and allowed.tolerance:
         raise DataError("tolerance is what may be lost of a baseline: give one, or leave the tolerance out")
-    for name in allowed.measures:
-        (a or b).require_measure(name)
-    against = BaselineComparison() if a is None else _compare(a, b, allowed)
+    for result in before or [b]:
+        for name in allowed.measures:
+            result.require_measure(name)
+    against = _compare(before, b, allowed) if before else BaselineComparison()
     limits = list(beyond_limits(b, allowed))
     measured = [*against.worsenings, *limits]
     return GateResult(
         decide(measured, _allowances(against.worsenings, limits, allowed)),
         tuple(against.missing),
-        _failed_checks(b, a),
+        _failed_checks(b, before),
         tuple(against.not_judged),
         allowed.allow_missing,
+        len(before),
     )
+
+
+def _open_baselines(given: Result | str | Path | Sequence[Result | str | Path] | None) -> list[Result]:
+    if given is None:
+        return []
+    return [_open(each) for each in ([given] if isinstance(given, (Result, str, Path)) else given)]
 
 
 def _open(result: Result | str | Path) -> Result:
@@ -70,10 +82,13 @@ class BaselineComparison:
     not_judged: list[tuple[str, str]] = field(default_factory=list)
 
 
-def _compare(a: Result, b: Result, allowed: GateOptions) -> BaselineComparison:
-    if isinstance(a, AuditResult) and isinstance(b, AuditResult):
-        return _compare_audits(a, b, allowed)
-    return _compare_estimates(a, b, allowed)
+def _compare(before: Sequence[Result], b: Result, allowed: GateOptions) -> BaselineComparison:
+    audits = [each for each in before if isinstance(each, AuditResult)]
+    if isinstance(b, AuditResult) and len(audits) == len(before):
+        return _compare_audits(audits, b, allowed)
+    if len(before) > 1:
+        raise DataError(f"{len(before)} baselines of a {b.kind}, expected one: several are for audits, item by item")
+    return _compare_estimates(before[0], b, allowed)
 
 
 def _allowances(compared: Sequence[Worsening], limits: Sequence[Worsening], allowed: GateOptions) -> list[Allowance]:
@@ -81,9 +96,7 @@ def _allowances(compared: Sequence[Worsening], limits: Sequence[Worsening], allo
     statistics = {each.statistic for each in compared}
     allowed.tolerance.check("tolerance", statistics)
     allowed.margin.check("margin", statistics | {each.statistic for each in limits})
-    found = [
-        Allowance(allowed.tolerance.get(each.statistic) or 0.0, allowed.margin.get(each.statistic)) for each in compared
-    ]
+    found = [Allowance(allowed.tolerance.get_for(each) or 0.0, allowed.margin.get_for(each)) for each in compared]
     for each, accepted in zip(compared, found, strict=True):
         if accepted.margin is not None and accepted.margin < accepted.tolerance:
             raise DataError(
@@ -93,10 +106,10 @@ def _allowances(compared: Sequence[Worsening], limits: Sequence[Worsening], allo
     return [*found, *(Allowance(0.0, allowed.margin.get(each.statistic) or 0.0) for each in limits)]
 
 
-def _failed_checks(candidate: Result, baseline: Result | None) -> tuple[Check, ...]:
+def _failed_checks(candidate: Result, baselines: Sequence[Result]) -> tuple[Check, ...]:
     """The failed checks without which a run cannot be judged; those of the baseline are named so."""
     found = [check for check in candidate.checks if _is_gated(check)]
-    before = () if baseline is None else baseline.checks
+    before = [check for each in baselines for check in each.checks]
     found += [replace(check, name=f"{check.name} of the baseline") for check in before if _is_gated(check)]
     return tuple(found)
 
@@ -105,21 +118,31 @@ def _is_gated(check: Check) -> bool:
     return not check.ok and check.name.endswith(GATED)
 
 
-def _compare_audits(a: AuditResult, b: AuditResult, allowed: GateOptions) -> BaselineComparison:
-    ours, theirs = rows_of(a.items), rows_of(b.items)
+def _compare_audits(before: Sequence[AuditResult], b: AuditResult, allowed: GateOptions) -> BaselineComparison:
+    first, tables, theirs = before[0], [rows_of(each.items) for each in before], rows_of(b.items)
+    ours = tables[0]
     if not ours.keys() & theirs.keys():
         raise ResultError("the results share no measure on the same data: audit both models with the same options")
-    _refuse_other_data(a, b)
+    for each in before:
+        _refuse_other_data(each, b)
     found = BaselineComparison(not_judged=[(data, measure) for measure, data in theirs if (measure, data) not in ours])
-    for (measure, data), rows in ours.items():
+    for measure, data in ours:
         if allowed.measures and measure not in allowed.measures:
             continue
+        baselines = [table.get((measure, data), []) for table in tables]
         others = theirs.get((measure, data), [])
-        if detail := _describe_missing(rows, others):
-            found.missing.append(MissingData(measure, data, detail))
-        if _scored_ids(rows) & _scored_ids(others):
+        for rows, run in zip(baselines, before, strict=True):
+            if not rows:
+                raise ResultError(f"{run.meta['title'] or 'a baseline'} has no {measure} on {data}, which another has")
+            lacking = MissingData(measure, data, _describe_missing(rows, others))
+            if lacking.detail and lacking not in found.missing:
+                found.missing.append(lacking)
+        if set.intersection(_scored_ids(others), *map(_scored_ids, baselines)):
             found.worsenings += worsenings(
-                *(a.measure(measure), rows, others), data=data, rng_seed=allowed.seed, independent=allowed.independent
+                *(first.measure(measure), baselines, others),
+                data=data,
+                rng_seed=allowed.seed,
+                independent=allowed.independent,
             )
     return found
 

@@ -16,7 +16,10 @@ from unmask.core.types import BALANCED, OF_WORDS, Check
 
 if TYPE_CHECKING:
     from unmask.stats.gate import GateVerdict
+    from unmask.stats.worsening import Worsening
 
+MEAN = "mean-difference"
+SPREAD_PER_POINT = 0.02  # standard deviations of an item that a point of bias score corresponds to
 NATS = ("asld", "association", "mean-difference", f"{BALANCED}mean-difference")
 GateAnswer = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES: Mapping[GateAnswer, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
@@ -64,18 +67,35 @@ class PerStatistic:
         return bool(self.by_name) or self.common is not None
 
     def get(self, statistic: str) -> float | None:
-        """The number of a statistic; None if none was given."""
-        return self.by_name.get(statistic, self.common)
+        """The number of a statistic, or of its mean over both directions; None if none was given.
+
+        One number is for everything but mean differences, which stand beside bias scores in another unit.
+        """
+        plain = statistic.removeprefix(BALANCED)
+        common = None if plain == MEAN else self.common
+        return self.by_name.get(statistic, self.by_name.get(plain, common))
+
+    def get_for(self, worsening: Worsening) -> float | None:
+        """The same for a worsening: of a mean difference what corresponds to the points of the bias score.
+
+        Five points are a tenth of an item's standard deviation, as in the default margin.
+        """
+        number = self.get(worsening.statistic)
+        is_mean = worsening.statistic.removeprefix(BALANCED) == MEAN
+        points = self.get("bias-score") if is_mean and number is None else None
+        return number if points is None else points * SPREAD_PER_POINT * worsening.spread
 
     def check(self, name: str, statistics: Collection[str]) -> None:
         """Refuse names that are no statistic of this gate, one number for several units, and what accepts anything."""
+        known = {*statistics, *(statistic.removeprefix(BALANCED) for statistic in statistics)}
         for given in self.by_name:
-            if given not in statistics:
-                raise UnknownName("statistic in this gate", given, statistics)
-        if self.common is not None and len({unit_of(statistic) for statistic in statistics}) > 1:
-            example = ",".join(f"{statistic}={self.common:g}" for statistic in sorted(statistics))
+            if given not in known:
+                raise UnknownName("statistic in this gate", given, known)
+        plain = sorted({statistic.removeprefix(BALANCED) for statistic in statistics} - {MEAN})
+        if self.common is not None and len({unit_of(statistic) for statistic in plain}) > 1:
+            example = ",".join(f"{statistic}={self.common:g}" for statistic in plain)
             raise DataError(
-                f"{name} is {self.common:g} for statistics of different units ({', '.join(sorted(statistics))}): "
+                f"{name} is {self.common:g} for statistics of different units ({', '.join(plain)}): "
                 f"give a number for each, as in {example}"
             )
         for statistic in sorted(statistics):
@@ -126,7 +146,7 @@ class GateOptions:
     margin: PerStatistic = option(
         PerStatistic(),
         "Worsening that must be excluded to pass, in the same form.",
-        shown="the tolerance and what the data can see, at most a small effect",
+        shown="the tolerance and 5 points, or what the data can show if more, at most 10",
     )
     max: PerStatistic = option(
         PerStatistic(),
@@ -164,11 +184,15 @@ class GateResult:
     failed_checks: tuple[Check, ...] = ()
     not_judged: tuple[tuple[str, str], ...] = ()  # data and measures that the run has and the baseline lacks
     allow_missing: bool = False
+    baselines: int = 1  # how many there were; 0: limits alone
 
     @property
     def answer(self) -> GateAnswer:
-        """Fail if anything is worse or missing or a check failed; pass if everything is not worse; else cannot tell."""
-        answers = {verdict.answer for verdict in self.verdicts}
+        """Fail if anything is worse or missing or a check failed; pass if everything is not worse; else cannot tell.
+
+        A bias type can be worse; whether it is certainly not worse is asked of all items only.
+        """
+        answers = {each.answer for each in self.verdicts if each.group == "all" or each.answer == "worse"}
         lacking = bool(self.missing) and not self.allow_missing
         if lacking or self.failed_checks or answers & {"worse", "missing"}:
             return "fail"

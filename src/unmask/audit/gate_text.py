@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree as Xml
@@ -19,6 +21,7 @@ Mark = Literal["pass", "FAIL", "CANNOT TELL", "note"]
 MARKS: dict[Answer, Mark] = {"not worse": "pass", "worse": "FAIL", "missing": "FAIL", "cannot tell": "CANNOT TELL"}
 NO_CHANGE = "no change"  # method where the runs agree on every item
 SUITE = "unmask gate"
+UNITS = {"appd": "of probability"}  # those that do not say what they are
 COLUMNS = (
     *("verdict", "data", "measure", "statistic", "baseline", "run", "worsening (95% interval)", "margin"),
     *("smallest visible", "n"),
@@ -40,12 +43,49 @@ class GateEntry:
 
 def entries(result: GateResult) -> list[GateEntry]:
     """The verdicts, then what is missing, the failed checks, and what was not judged."""
-    found = [GateEntry(MARKS[each.answer], each.data, _name(each), describe(each)) for each in result.verdicts]
+    among = len(result.verdicts)
+    found = [GateEntry(MARKS[each.answer], each.data, _name(each), describe(each, among)) for each in _listed(result)]
+    found += _by_type(result)
     mark: Mark = "note" if result.allow_missing else "FAIL"
     found += [GateEntry(mark, each.data, each.measure, f"missing: {each.detail}") for each in result.missing]
     found += [GateEntry("FAIL", "check", check.name, check.detail) for check in result.failed_checks]
     found += [GateEntry("note", *name, "not in the baseline, not judged") for name in result.not_judged]
     return [GateEntry(each.mark, *map(one_line, (each.data, each.name, each.text))) for each in found]
+
+
+def _listed(result: GateResult) -> list[GateVerdict]:
+    """The verdicts over all items, and those on bias types that are worse."""
+    return [each for each in result.verdicts if each.group == "all" or each.answer == "worse"]
+
+
+def _by_type(result: GateResult) -> list[GateEntry]:
+    """A line for each dataset and measure: how many bias types are not worse, and what could go unseen in one."""
+    groups: dict[tuple[str, str], list[GateVerdict]] = {}
+    worse = {(each.data, each.measure, each.group) for each in result.verdicts if each.answer == "worse"}
+    for each in result.verdicts:
+        if each.group != "all" and (each.data, each.measure, each.group) not in worse:
+            groups.setdefault((each.data, each.measure), []).append(each)
+    entries = []
+    for (data, measure), verdicts in groups.items():
+        types = len({each.group for each in verdicts})
+        found = f"{types} bias type{'s' if types > 1 else ''} not worse beyond chance"
+        if any(each.method != NO_CHANGE for each in verdicts):
+            unseen = _sizes(verdicts, lambda each: each.detectable, " or ")
+            found += f"; less than {unseen} in one could go unseen" if unseen else ""
+        else:
+            found = f"{types} bias type{'s' if types > 1 else ''} unchanged"
+        entries.append(GateEntry("pass", data, f"{measure} by bias type", found))
+    return entries
+
+
+def _sizes(verdicts: Sequence[GateVerdict], size: Callable[[GateVerdict], float], joint: str = " and ") -> str:
+    """The largest size in each unit: `5.0 points and 0.16 nats`; empty if none is known."""
+    largest: dict[str, tuple[float, int]] = {}
+    for each in verdicts:
+        unit, value = unit_of(each.statistic), size(each)
+        if math.isfinite(value):
+            largest[unit] = max(largest.get(unit, (0.0, 0)), (value, _digits(each)))
+    return joint.join(f"{number(value, digits)} {UNITS.get(unit, unit)}" for unit, (value, digits) in largest.items())
 
 
 def lines(result: GateResult) -> list[str]:
@@ -55,13 +95,11 @@ def lines(result: GateResult) -> list[str]:
 
 def summary_line(result: GateResult) -> str:
     """PASS, FAIL or CANNOT TELL, and why."""
-    n, answers = len(result.verdicts), [verdict.answer for verdict in result.verdicts]
+    n = len(result.verdicts)
+    answers = [verdict.answer for verdict in result.verdicts if verdict.group == "all" or verdict.answer == "worse"]
     verdicts = f"{n} verdict{'s' if n != 1 else ''}"
     if result.answer == "pass":
-        against = {verdict.against for verdict in result.verdicts}
-        found = "within the limits" if against == {"limit"} else "not worse"
-        found += ", and within the limits," if len(against) > 1 else ""
-        return f"PASS: {found} in {verdicts}"
+        return f"PASS: {_passed(result)} in {verdicts}"
     if result.answer == "cannot tell":
         return f"CANNOT TELL: {answers.count('cannot tell')} of {verdicts}: use more items, or accept a larger margin"
     missing = 0 if result.allow_missing else len(result.missing)
@@ -73,46 +111,73 @@ def summary_line(result: GateResult) -> str:
         "data or items of the baseline are missing (--allow-missing accepts that)": missing,
         "a check failed": len(result.failed_checks),
     }
-    return f"FAIL: {'; '.join(text for text, count in reasons.items() if count)}"
+    text = f"FAIL: {'; '.join(text for text, count in reasons.items() if count)}"
+    if worse.count("baseline") and result.baselines == 1:
+        text += ". These two checkpoints differ; whether the training makes models worse needs several baselines"
+    return text
 
 
-def describe(verdict: GateVerdict) -> str:
+def _passed(result: GateResult) -> str:
+    """What a pass says: the worsening that is excluded, over all items."""
+    judged = [each for each in result.verdicts if each.against == "baseline" and each.group == "all"]
+    limits = any(each.against == "limit" for each in result.verdicts)
+    if not judged:
+        return "within the limits"
+    changed = [each for each in judged if each.method != NO_CHANGE]
+    found = f"not worse by more than {_sizes(changed, lambda each: each.margin)}" if changed else "unchanged"
+    return f"{found}, and within the limits," if limits else found
+
+
+def describe(verdict: GateVerdict, among: int = 1) -> str:
     """The values, the worsening with its interval, and what it means."""
     if verdict.answer == "missing":
         return "cannot be judged: a value is missing"
     before, after = (number(value, _digits(verdict)) for value in (verdict.a_value, verdict.b_value))
     if verdict.against == "baseline":
-        apart = f"; {verdict.left_out:,} items are not scored in both runs" if verdict.left_out else ""
-        return f"{before} → {after}, {_reading(verdict)} (n {verdict.n:,}{apart})"
+        items = "item is" if verdict.left_out == 1 else "items are"
+        apart = f"; {verdict.left_out:,} {items} not scored in both runs" if verdict.left_out else ""
+        return f"{before} → {after}, {_reading(verdict, among)} (n {verdict.n:,}{apart})"
     mirror = number(2 * (verdict.null or 0.0) - verdict.a_value, _digits(verdict))
     return f"{after} {_limit_reading(verdict, f'the limits {mirror} and {before}')} (n {verdict.n:,})"
 
 
 def _name(verdict: GateVerdict) -> str:
-    return f"{verdict.measure} {verdict.statistic}{' limit' if verdict.against == 'limit' else ''}"
+    group = "" if verdict.group == "all" else f", {verdict.group.partition('=')[2]}"
+    return f"{verdict.measure} {verdict.statistic}{group}{' limit' if verdict.against == 'limit' else ''}"
 
 
 def _digits(verdict: GateVerdict) -> int:
     return 1 if unit_of(verdict.statistic) == "points" else digits_of(verdict.statistic)
 
 
-def _reading(verdict: GateVerdict) -> str:
+def _reading(verdict: GateVerdict, among: int) -> str:
     """The worsening, and what it means."""
     if verdict.method == NO_CHANGE:
         return "unchanged"
     digits = _digits(verdict)
     change, margin = signed_value(verdict.difference, digits), number(verdict.margin, digits)
     if verdict.answer == "worse":
-        return f"{change}, more than noise{_correction_text(verdict, digits)}"
+        side = f"on the other side of {number(verdict.null or 0.0, 0)} now, by more than {margin}"
+        found = side if verdict.turned else f"{change}, worse beyond chance"
+        return f"{found}{_correction_text(verdict, digits)}"
     if not verdict.difference.has_interval:
         return f"{signed_number(verdict.worsening, digits)} without an interval: {verdict.method}"
     if verdict.answer == "cannot tell":
         visible = number(verdict.detectable, digits)
         return f"{change}; the smallest worsening this data can see is {visible}, the margin is {margin}"
+    return _passing(verdict, among)
+
+
+def _passing(verdict: GateVerdict, among: int) -> str:
+    """A worsening that is within the margin."""
+    digits = _digits(verdict)
+    change, margin = signed_value(verdict.difference, digits), number(verdict.margin, digits)
     if verdict.high <= 0:
         return f"{change}, better"
-    within = "the tolerance" if verdict.low > 0 and verdict.tolerance else "noise"
-    return f"{change}, within {within} and the margin {margin}"
+    if verdict.low > 0 and not verdict.tolerance:
+        ends = f"{number(verdict.low, digits)} to {number(verdict.high, digits)}"
+        return f"worse by {ends}, within the margin {margin}; not beyond chance among {among} verdicts"
+    return f"{change}, within {'the tolerance and ' if verdict.low > 0 else ''}the margin {margin}"
 
 
 def _limit_reading(verdict: GateVerdict, limits: str) -> str:
@@ -124,8 +189,8 @@ def _limit_reading(verdict: GateVerdict, limits: str) -> str:
         inside = replace(beyond, value=-beyond.value, low=-beyond.high, high=-beyond.low)
         text = f"is within {limits} by {signed_value(inside, digits)}"
     if verdict.answer == "worse":
-        return f"{text}, more than noise{_correction_text(verdict, digits)}"
-    return text if verdict.answer == "not worse" else f"{text}, which is noise"
+        return f"{text}, beyond chance{_correction_text(verdict, digits)}"
+    return text if verdict.answer == "not worse" else f"{text}: the interval reaches beyond them, cannot tell"
 
 
 def _correction_text(verdict: GateVerdict, digits: int) -> str:
@@ -137,13 +202,13 @@ def summary(result: GateResult) -> str:
     """Markdown for a pull request: the answer, a table of verdicts, and what could not be judged."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            *(MARKS[each.answer], each.data, each.measure, each.statistic + " limit" * (each.against == "limit")),
+            *(MARKS[each.answer], each.data, *_name(each).split(" ", 1)),
             *(number(value, _digits(each)) for value in (each.a_value, each.b_value)),
             "unchanged" if each.method == NO_CHANGE else signed_value(each.difference, _digits(each)),
             *(number(value, _digits(each)) for value in (each.margin, each.detectable)),
             each.n,
         )
-        for each in result.verdicts
+        for each in _listed(result)
     )
     table = markdown.table(Table("", COLUMNS, rows)) if rows else ""
     others = "\n".join(f"- {markdown.text(str(each))}" for each in entries(result)[len(rows) :])

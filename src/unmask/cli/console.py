@@ -13,7 +13,7 @@ invoked: ContextVar[tuple[str, ...]] = ContextVar("invoked", default=())  # the 
 
 
 def repeat_options(argv: list[str]) -> list[str]:
-    """Rewrite `--measure cps aul` as `--measure cps --measure aul`; also --data, --questions, --corpus.
+    """Rewrite `--measure cps aul` as `--measure cps --measure aul`; also --data, --questions, --corpus, --baseline.
 
     A further word belongs to the option only if it is a known name or a data file, else it is an argument.
     """
@@ -22,6 +22,8 @@ def repeat_options(argv: list[str]) -> list[str]:
     for word in argv:
         if word.startswith("-"):
             option = word if word in _IS_VALUE else ""
+            if option == "--baseline" and not any(not each.startswith("-") for each in out[1:]):
+                option = ""  # the run that is judged is still to come
         elif option and out[-1] != option:
             option = option if _IS_VALUE[option](word) else ""
             out += [option] if option else []
@@ -63,6 +65,7 @@ _IS_VALUE: dict[str, Callable[[str], bool]] = {
     "--data": _is_data,
     "--questions": _is_question,
     "--corpus": lambda word: Path(word).is_file(),
+    "--baseline": lambda word: (Path(word) / "result.json").is_file(),
 }
 
 

@@ -17,7 +17,11 @@ from unmask.findings import terminal
 def gate(
     run: Annotated[Path, typer.Argument(help="Result folder of the candidate model.")],
     baseline: Annotated[
-        Path | None, typer.Option(help="Result folder of the baseline model.", show_default="none: see --max")
+        list[str] | None,
+        typer.Option(
+            help="Result folder of the baseline; several, after one another: trainings that differ in their seed.",
+            show_default="none: see --max",
+        ),
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="File for JUnit XML.", show_default="none")] = None,
     summary: Annotated[
@@ -30,10 +34,13 @@ def gate(
 ) -> None:
     """Fail if a run is worse than its baseline, or beyond a limit.
 
+    Judged are bias scores and mean differences, over all items and by bias type. With several baselines the
+    differences between trainings count as noise; with one the answer is about these two checkpoints.
+
     Exit code 0: not worse; 1: worse; 3: the data cannot tell. What cannot be judged fails: data or items of the
     baseline that the run lacks, values that are missing, and runs whose check of accuracy or finite outputs failed.
     """
-    if baseline is None and not allowed.max:
+    if not baseline and not allowed.max:
         raise DataError("there is nothing to compare with: give --baseline, or --max for a first run without one")
     from unmask.audit.gate import gate as gate_results
     from unmask.audit.gate_text import junit as to_junit
@@ -41,7 +48,7 @@ def gate(
     from unmask.audit.gate_text import summary as to_summary
     from unmask.core.files import append_text, write_text
 
-    result = gate_results(run, baseline, options=allowed)
+    result = gate_results(run, baseline or None, options=allowed)
     if junit is not None:
         write_text(junit, to_junit(result))
     if summary is not None and summary != Path("-"):

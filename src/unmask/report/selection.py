@@ -26,9 +26,9 @@ def by_group(run: Result, column: str) -> list[Estimate]:
     split = [e for e in run.estimates if e.group.startswith(f"{column}=")]
     kept: dict[tuple[str, str, str], Estimate] = {}
     for e in split:
-        head = wanted[e.measure, e.data]
-        if e.statistic in (head, head.removeprefix(BALANCED)):
-            kept.setdefault((e.measure, e.data, e.group), e)
+        head, key = wanted[e.measure, e.data], (e.measure, e.data, e.group)
+        if e.statistic == head or (e.statistic == head.removeprefix(BALANCED) and key not in kept):
+            kept[key] = e
     return list(kept.values())
 
 

@@ -42,6 +42,8 @@ class GateVerdict:
     p: float
     p_holm: float
     answer: Answer
+    group: str = "all"  # or a bias type: `category=gender`
+    turned: bool = False  # worse because it leans to the other side now
 
     @property
     def difference(self) -> Value:
@@ -61,19 +63,26 @@ def decide(worsenings: Sequence[Worsening], allowed: Sequence[Allowance]) -> tup
     """The verdicts on all worsenings of a gate.
 
     Worse: the p-value, corrected by Holm, is below 0.05. In terms of intervals: the lower end, at the level that
-    Holm's method gives to this verdict, exceeds the tolerance. Not worse: the upper end of the 95% interval is within
-    the margin; that needs no correction, because a gate passes only if every verdict does (Berger 1982).
+    Holm's method gives to this verdict, exceeds the tolerance; or the lean is on the other side of the reference value
+    now, by more than the margin. Not worse: the upper end of the 95% interval is within the margin; that needs no
+    correction, because a gate passes only if every verdict over all items does (Berger 1982).
     """
-    ps = [each.p(limits.tolerance) for each, limits in zip(worsenings, allowed, strict=True)]
+    margins = [
+        limits.tolerance + each.default_margin() if limits.margin is None else limits.margin
+        for each, limits in zip(worsenings, allowed, strict=True)
+    ]
+    known = list(zip(worsenings, allowed, margins, strict=True))
+    ps = [min(each.p(limits.tolerance), each.p_turned(margin)) for each, limits, margin in known]
     adjusted = [p for p in holm(ps) if p is not None]  # all of them
     level = ALPHA / max(1, len(worsenings))
-    decided = zip(worsenings, allowed, ps, adjusted, strict=True)
-    return tuple(_verdict(each, limits, (p, p_holm), level) for each, limits, p, p_holm in decided)
+    return tuple(
+        _verdict(each, limits.tolerance, margin, (p, p_holm), level)
+        for (each, limits, margin), p, p_holm in zip(known, ps, adjusted, strict=True)
+    )
 
 
-def _verdict(each: Worsening, allowed: Allowance, ps: tuple[float, float], level: float) -> GateVerdict:
-    amount, tolerance = each.amount, allowed.tolerance
-    margin = tolerance + each.default_margin(level) if allowed.margin is None else allowed.margin
+def _verdict(each: Worsening, tolerance: float, margin: float, ps: tuple[float, float], level: float) -> GateVerdict:
+    amount = each.amount
     return GateVerdict(
         measure=each.measure,
         data=each.data,
@@ -94,6 +103,8 @@ def _verdict(each: Worsening, allowed: Allowance, ps: tuple[float, float], level
         p=ps[0],
         p_holm=ps[1],
         answer=_answer(amount, ps[1], margin),
+        group=each.group,
+        turned=ps[1] < ALPHA and each.p_turned(margin) < each.p(tolerance),
     )
 
 

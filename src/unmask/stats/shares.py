@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,25 +45,31 @@ class SubsetComparison:
 def share_estimates(table: ScoreTable) -> list[Estimate]:
     """Bias score overall, by category and by direction, then the statistics derived from directions.
 
-    Where directions are unbalanced, the mean of the two comes first; of all categories that have both, so that they
-    can be compared. Where only a category is unbalanced, its mean of the two comes last.
+    Where directions are unbalanced, the mean of the two comes first.
     """
-    groups = list(table.all_and_categories())
-    whole = is_unbalanced(groups[0][1].labels["direction"])
-    has_mean = has_both if whole else is_unbalanced
-    balanced = [balanced_score(part, group=group) for group, part in groups if has_mean(part.labels["direction"])]
+    balanced = [balanced_score(part, group=group) for group, part in balanced_groups(table)]
     return [
-        *(balanced if whole else ()),
-        *(bias_score(part, group=group) for group, part in groups),
+        *(each for each in balanced if each.group == "all"),
+        *(bias_score(part, group=group) for group, part in table.all_and_categories()),
+        *(each for each in balanced if each.group != "all"),
         *(bias_score(part, group=group) for group, part in table.split_by("direction")),
         *_direction_scores(table),
-        *(() if whole else balanced),
     ]
 
 
 def bias_score(table: ScoreTable, *, group: str) -> Estimate:
     """100 × wins / pairs (Kaneko & Bollegala 2022, eq. 6), ties counted in the denominator as not won."""
     return _share(table, group=group, statistic="bias-score", counted=table.is_counted)
+
+
+def balanced_groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
+    """Group `all` and the categories, as far as one direction has most of their pairs.
+
+    Where that is so of all pairs, also the other categories with both directions: they are shown and tested together.
+    """
+    groups = [(group, part, part.labels["direction"][part.is_counted]) for group, part in table.all_and_categories()]
+    has_mean = has_both if is_unbalanced(groups[0][2]) else is_unbalanced
+    yield from ((group, part) for group, part, directions in groups if has_mean(directions))
 
 
 def balanced_score(table: ScoreTable, *, group: str) -> Estimate:

@@ -1,30 +1,44 @@
-"""How much worse a run is than its baseline, item by item, with the noise of that number."""
+"""How much worse a run is than its baselines, item by item, with the noise of that number."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
-from unmask.core.types import OF_WORDS, Floats, Measure, Row
+from unmask.core.types import BALANCED, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
-from unmask.stats.compare import PairedRuns, change, mean_change, paired_groups
+from unmask.stats.compare import (
+    MORE_IS_BETTER,
+    SIZES,
+    PairedRuns,
+    change,
+    compared,
+    is_share,
+    mean_change,
+    reference_value,
+)
 from unmask.stats.detectable import ALPHA, detectable_difference, standard_error
+from unmask.stats.directions import balanced_share
 from unmask.stats.means import CROSSED, crossed_mean, mean
 from unmask.stats.score_intervals import paired_interval
 from unmask.stats.shares import unit_share
 from unmask.stats.student import quantile, upper_tail
-from unmask.stats.table import headline_statistic
+from unmask.stats.table import ScoreTable
+from unmask.stats.trainings import TrainingNoise, dispersion
 from unmask.stats.triples import by_term, icat_interval
-from unmask.stats.word_leans import lean_size, word_leans
 
-SMALL_EFFECT = 0.2  # of the standard deviation of an item (Cohen 1988): the largest default margin
+SMALL, LARGEST_MARGIN = 0.1, 0.2  # of the standard deviation of an item: bounds of the default margin
+POINTS = {"bias-score": 5.0, "ss": 5.0, "lms": 5.0, "icat": 5.0, "appd": 0.05, "mean-word-appd": 0.05}  # the same
+FEWEST_OF_GROUP = 8  # items of a bias type that is judged
+BY_GROUP = ("share", "ss")  # summaries of measures that are judged by bias type too
+NOT_JUDGED = {"magnitude": "mean-difference"}  # a measure of sizes is judged by them; that mean is another measure's
 UNCHANGED = Value(0.0, 0.0, 0.0, NO_CHANGE)
 
 Against = Literal["baseline", "limit"]
@@ -35,8 +49,8 @@ Ways = tuple[tuple[Value, ...], ...]  # worse by x if in one of these ways every
 class Worsening:
     """How much worse b is than the baseline a, or than a limit, with its noise.
 
-    `amount` is |b − null| − |a − null| for bias scores, ss, appd, association and estimates of other commands, b − a
-    for asld and the size of words' leans, and a − b for lms and icat, of which more is better.
+    `amount` is |b − null| − |a − null| for bias scores, mean differences, ss, appd, association and estimates of other
+    commands, b − a for asld and the size of words' leans, and a − b for lms and icat, of which more is better.
     """
 
     measure: str
@@ -52,6 +66,9 @@ class Worsening:
     baseline: Value = Value(NAN)  # a with its own interval
     spread: float = NAN  # standard deviation of an item in a
     against: Against = "baseline"
+    group: str = "all"
+    rise: Value | None = None  # b − a, where the amount is a distance
+    turned: Value | None = None  # how far b is beyond the reference value, on the side on which a is not
 
     def p(self, tolerance: float) -> float:
         """The p-value against "not worse by more than the tolerance": below 0.05 if the 95% interval is above it."""
@@ -59,74 +76,182 @@ class Worsening:
         one_sided = min(max(_p_above(value, tolerance) for value in way) for way in ways)
         return min(1.0, 2 * one_sided)
 
+    def p_turned(self, margin: float) -> float:
+        """The p-value against "on the side of the reference value on which a was not, by no more than the margin"."""
+        return 1.0 if self.turned is None else min(1.0, 2 * _p_above(self.turned, margin))
+
     def detectable(self, alpha: float = ALPHA) -> float:
         """The smallest worsening that is found in 80 of 100 samples at this level; NaN without an interval."""
-        return detectable_difference(self.amount, versus="null", alpha=alpha)
+        return detectable_difference(self.rise or self.amount, versus="null", alpha=alpha)
 
-    def default_margin(self, alpha: float = ALPHA) -> float:
-        """The difference that the baseline's items can show between two unrelated models, at most a small effect.
+    def default_margin(self) -> float:
+        """What a user would call unchanged: 5 points, or what these items can show if that is more, at most 10.
 
-        0 if it is unknown: then only what is certainly no worse passes.
+        In other units, a tenth and a fifth of an item's standard deviation; 0 if it is unknown: then only what is
+        certainly no worse passes.
         """
-        visible, small = detectable_difference(self.baseline, alpha=alpha), SMALL_EFFECT * self.spread
-        return min(visible, small) if math.isfinite(visible) and math.isfinite(small) else 0.0
+        points = POINTS.get(self.statistic.removeprefix(BALANCED))
+        least = SMALL * self.spread if points is None else points
+        most = least * LARGEST_MARGIN / SMALL
+        visible = self.detectable()
+        return min(max(least, visible), most) if math.isfinite(visible) and math.isfinite(least) else 0.0
 
 
 def worsenings(
     measure: Measure,
-    baseline: Sequence[Row],
+    baselines: Sequence[Sequence[Row]],
     candidate: Sequence[Row],
     *,
     data: str,
     rng_seed: int,
     independent: bool = False,
 ) -> Iterator[Worsening]:
-    """The worsening of the headline over items both runs scored; of a lean, also that of the size of words' leans."""
-    statistic = headline_statistic(measure)
-    _, whole = next(paired_groups(measure, baseline, candidate, data=data, independent=independent))
-    yield headline_worsening(whole.restrict_to(statistic), statistic, rng_seed)
-    if statistic in CROSSED and (whole.a.labels["word"] != "").all():
-        yield _of_words(whole, baseline, candidate, rng_seed)
+    """The worsening of every statistic that decides, over all items and by bias type.
+
+    Of several baselines, which are trainings alike but for their seed, the mean counts, and how much they differ from
+    each other is part of the noise.
+    """
+    if len(baselines) > 1:
+        shared = _scored_by_all([*baselines, candidate])
+        baselines = [[row for row in rows if row.item in shared] for rows in baselines]
+        candidate = [row for row in candidate if row.item in shared]
+    judged = [_judged(measure, rows, candidate, data=data, independent=independent) for rows in baselines]
+    groups = [(statistic, group, [pair, *others]) for (statistic, group, pair), *others in _aligned(judged)]
+    noise = _noise(groups) if len(baselines) > 1 else None
+    for statistic, group, pairs in groups:
+        yield headline_worsening(pairs, statistic, rng_seed, group=group, noise=noise)
 
 
-def headline_worsening(pair: PairedRuns, statistic: str, rng_seed: int) -> Worsening:
-    """The worsening of one statistic over the items of both runs, which are those it counts."""
-    found = _measure(pair, statistic, generator(rng_seed, "all"))
+def _aligned(judged: Sequence[list[tuple[str, str, PairedRuns]]]) -> Iterator[tuple[Any, ...]]:
+    """The statistics and groups of the first baseline, with the pairs of the others."""
+    first, *rest = judged
+    others = [{(statistic, group): pair for statistic, group, pair in each} for each in rest]
+    for statistic, group, pair in first:
+        if all((statistic, group) in each for each in others):
+            yield (statistic, group, pair), *(each[statistic, group] for each in others)
+
+
+def _noise(groups: Sequence[tuple[str, str, list[PairedRuns]]]) -> TrainingNoise:
+    own = {
+        (statistic, group): dispersion([pair.values(statistic)[0] for pair in pairs], pairs[0].units_for(statistic))
+        for statistic, group, pairs in groups
+        if statistic != "icat"
+    }
+    return TrainingNoise(own, len(groups[0][2]))
+
+
+def _judged(
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool
+) -> list[tuple[str, str, PairedRuns]]:
+    """The statistics and groups that decide: the mean of both directions instead of that of all pairs, if it exists."""
+    found = list(compared(measure, a, b, data=data, independent=independent))
+    whole = max(pair.a.items.size for _, _, pair in found)
+    in_both = {(statistic, group) for statistic, group, _ in found}
+    return [
+        (statistic, group, pair)
+        for statistic, group, pair in found
+        if (f"{BALANCED}{statistic}", group) not in in_both
+        and statistic != NOT_JUDGED.get(measure.summary)
+        and (group == "all" or (measure.summary in BY_GROUP and FEWEST_OF_GROUP <= pair.a.items.size < whole))
+    ]
+
+
+def _scored_by_all(runs: Sequence[Sequence[Row]]) -> set[str]:
+    scored = [{row.item for row in rows if row.outcome != "unscored"} for rows in runs]
+    return set.intersection(*scored)
+
+
+def headline_worsening(
+    pairs: Sequence[PairedRuns],
+    statistic: str,
+    rng_seed: int,
+    *,
+    group: str = "all",
+    noise: TrainingNoise | None = None,
+) -> Worsening:
+    """The worsening of one statistic over the items of all runs, which are those it counts.
+
+    Args:
+        pairs: each baseline with the run
+        statistic: its name
+        rng_seed: of the bootstrap
+        group: the items
+        noise: how much trainings differ, of several baselines
+    """
+    pair, rng = pairs[0], generator(rng_seed, "all")
+    null = reference_value(pair.a.measure, statistic)
     own, spread = _baseline(pair, statistic, generator(rng_seed, "baseline"))
-    return Worsening(
-        measure=pair.a.measure.name,
-        data=pair.a.data,
-        statistic=statistic,
-        a_value=found.a,
-        b_value=found.b,
-        null=pair.a.measure.null,
-        amount=found.amount,
-        n=pair.a.items.size,
-        left_out=pair.left_out,
-        ways=found.ways,
-        baseline=own,
-        spread=spread,
+    shape: dict[str, Any] = {"n": pair.count(statistic), "left_out": pair.left_out, "baseline": own, "spread": spread}
+    named: dict[str, Any] = {
+        "measure": pair.a.measure.name,
+        "data": pair.a.data,
+        "statistic": statistic,
+        "group": group,
+        "null": null,
+    }
+    if statistic in (*MORE_IS_BETTER, *SIZES):
+        before, after, rise = _ordered(pairs, statistic, rng)
+        rise = rise if noise is None else noise.widen(rise, statistic, group)
+        amount = negative(rise) if statistic in MORE_IS_BETTER else rise
+        return Worsening(**named, **shape, a_value=before, b_value=after, amount=amount)
+    if null is None:
+        raise StatsError(f"{pair.a.measure.name} has no null value to compare with; gate on another measure")
+    a = np.mean([each.values(statistic)[0] for each in pairs], axis=0)
+    b = pair.values(statistic)[1]
+    found = Worsening(**named, **shape, a_value=mean(a), b_value=mean(b), amount=UNCHANGED)
+    if not (b - a).any() and all(_agree(each) for each in pairs):
+        return found
+    less = change(pair, statistic, rng=rng).difference if len(pairs) == 1 else _mean(b - a, pair, statistic, rng)
+    less = less if noise is None else noise.widen(_certain(less), statistic, group)
+    return _distance(
+        found, _certain(less), _mean(a + b - 2 * null, pair, statistic, rng), _own(pair.b, pair, statistic, b, rng)
     )
 
 
-def _of_words(whole: PairedRuns, baseline: Sequence[Row], candidate: Sequence[Row], rng_seed: int) -> Worsening:
-    """The worsening of the mean absolute lean of a word: leans in both directions do not cancel each other there."""
-    shared = {*whole.a.items.tolist()}
-    leans = word_leans(*([row for row in rows if row.item in shared] for rows in (baseline, candidate)))
-    sizes, words = lean_size(leans, rng_seed), len(leans.words)
-    same = np.array_equal(leans.before, leans.after)
-    return Worsening(
-        measure=whole.a.measure.name,
-        data=whole.a.data,
-        statistic=f"{OF_WORDS}{headline_statistic(whole.a.measure)}",
-        a_value=sizes.before.value,
-        b_value=sizes.after.value,
-        null=0.0,
-        amount=UNCHANGED if same else sizes.change,
-        n=words,
-        baseline=sizes.before,
-        spread=float(np.std(np.abs(leans.before), ddof=1)) if words > 1 else NAN,
-    )
+def _ordered(pairs: Sequence[PairedRuns], statistic: str, rng: np.random.Generator) -> tuple[float, float, Value]:
+    """The statistic before and after, and its change, where more is better or worse whatever the reference value."""
+    pair = pairs[0]
+    if statistic == "icat" or len(pairs) == 1:  # icat is no mean: of several baselines the first counts
+        before, after, rise, _ = change(pair, statistic, rng=rng)
+        return before, after, rise
+    a = np.mean([each.values(statistic)[0] for each in pairs], axis=0)
+    b = pair.values(statistic)[1]
+    return mean(a), mean(b), UNCHANGED if not (b - a).any() else _mean(b - a, pair, statistic, rng)
+
+
+def _agree(pair: PairedRuns) -> bool:
+    """Whether the runs have the same scores: only then is no change certain."""
+    return np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True)
+
+
+def _certain(value: Value) -> Value:
+    """The value; with an interval of no width if what it is the mean of does not vary."""
+    return replace(value, low=value.value, high=value.value) if value.method.startswith(NO_SPREAD) else value
+
+
+def _distance(found: Worsening, less: Value, plus: Value, own: Value) -> Worsening:
+    """|b − null| − |a − null|, with an interval that is robust to the kinks at the null.
+
+    With B = b − null and A = a − null it equals max over the sign s of min over the sign t of sB + tA, and
+    also min max. Each sB + tA is a mean with an interval of its own; the low end is the max min of their
+    low ends, the high end the min max of their high ends, which is the wider choice. (`tools.gate_rates`
+    prints its false alarms, `tools.coverage --rejected` those of a BCa bootstrap of the distance.)
+
+    Args:
+        found: the worsening with its values
+        less: B − A with its interval
+        plus: B + A
+        own: b
+    """
+    null = found.null or 0.0
+    before, after = found.a_value - null, found.b_value - null
+    ends = distance_interval(less, plus)
+    amount = Value(abs(after) - abs(before), *ends, less.method, df=fewest_df(less, plus)).widen()
+    beyond = replace(own, value=own.value - null, low=own.low - null, high=own.high - null)
+    turned = None
+    if before * after < 0:
+        turned = beyond if after > 0 else negative(beyond)
+    return replace(found, amount=amount, ways=ways_of_distance(less, plus), rise=less, turned=turned)
 
 
 def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float]:
@@ -137,49 +262,22 @@ def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tup
         return own, standard_error(own) * math.sqrt(units)
     values, _ = pair.values(statistic)
     spread = float(np.std(values, ddof=1)) if values.size > 1 else NAN
-    own = unit_share(pair.a.wins, pair.units) if statistic == "bias-score" else _mean(values, pair, statistic, rng)
-    return own, spread
+    return _own(pair.a, pair, statistic, values, rng), spread
 
 
-class _Parts(NamedTuple):
-    a: float
-    b: float
-    amount: Value
-    ways: Ways = ()
-
-
-def _measure(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> _Parts:
-    """How much worse b is than a, in the statistic's own sense of worse (see `Worsening`)."""
-    if statistic in ("bias-score", "ss", *CROSSED):
-        return _distance(pair, statistic, rng)
-    a, b, rise, _ = change(pair, statistic, rng=rng)
-    return _Parts(a, b, rise if statistic == "asld" else negative(rise))
-
-
-def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> _Parts:
-    """|b − null| − |a − null|, with an interval that is robust to the kinks at the null.
-
-    With B = b − null and A = a − null it equals max over the sign s of min over the sign t of sB + tA, and
-    also min max. Each sB + tA is a mean with an interval of its own; the low end is the max min of their
-    low ends, the high end the min max of their high ends, which is the wider choice. (`tools.gate_rates`
-    prints its false alarms, `tools.coverage --rejected` those of a BCa bootstrap of the distance.)
-    """
-    measure = pair.a.measure
-    if (null := measure.null) is None:
-        raise StatsError(f"{measure.name} has no null value to compare with; gate on another measure")
-    a, b = pair.values(statistic)
-    if not (b - a).any():
-        return _Parts(mean(a), mean(b), UNCHANGED)
-    less, plus = (_mean(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
-    value = abs(mean(b) - null) - abs(mean(a) - null)
-    amount = Value(value, *distance_interval(less, plus), less.method, df=fewest_df(less, plus)).widen()
-    return _Parts(mean(a), mean(b), amount, ways_of_distance(less, plus))
+def _own(table: ScoreTable, pair: PairedRuns, statistic: str, values: Floats, rng: np.random.Generator) -> Value:
+    """The statistic of one of the runs with its interval."""
+    if statistic == "bias-score":
+        return unit_share(table.wins, pair.units)
+    if is_share(statistic):
+        return balanced_share(table.wins, table.labels["direction"], pair.units)
+    return _mean(values, pair, statistic, rng)
 
 
 def distance_interval(less: Value, plus: Value) -> tuple[float, float]:
-    """Ends for |B| − |A| from the intervals of B − A and of B + A; see `_distance`."""
+    """Ends for |B| − |A| from the intervals of B − A and of B + A; see `_distance`. It is at most |B − A|."""
     low = max(min(less.low, plus.low), min(-less.high, -plus.high))
-    return low, min(max(less.high, -plus.low), max(plus.high, -less.low))
+    return low, min(max(less.high, -plus.low), max(plus.high, -less.low), max(less.high, -less.low))
 
 
 def fewest_df(first: Value, second: Value) -> float | None:
@@ -199,13 +297,13 @@ def negative(value: Value) -> Value:
 
 def _mean(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Value:
     """A mean with its interval, which has zero width if the values do not vary."""
-    if statistic == "bias-score":  # −100, 0 or 100
+    if statistic == "bias-score" and np.isin(values, (-100.0, 0.0, 100.0)).all():
         return paired_interval(values, pair.units)
     if statistic in CROSSED:
         found = crossed_mean(values, pair.units, rng=rng)[0]
     else:
         found = mean_change(values, pair, statistic, rng=rng)
-    return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
+    return _certain(found)
 
 
 def _p_above(value: Value, tolerance: float) -> float:
