@@ -44,7 +44,8 @@ CHANCE: Mapping[str, str] = {  # by the place of the interval
     "within": "which chance alone can explain",
     "below": "less often than chance",
     "no interval": "without an interval: it may be chance",
-    "ties": "most pairs are ties, so no preference can be read",
+    "ties": "no direction, because most pairs are ties",
+    "no null": "without a reference value to compare it with",
 }
 PREFERENCES = (BALANCED_SCORE, "bias-score", "ss")  # statistics that say which of two sentences is preferred
 SLOTS = ("appd", "association")  # and which of two words in a template
