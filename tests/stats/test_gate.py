@@ -41,8 +41,8 @@ def test_the_tolerance_moves_the_lower_end_and_the_margin_the_upper() -> None:
 
 
 def test_the_default_margin_comes_on_top_of_the_tolerance() -> None:
-    # a standard error of 3 / 1.96: 2.80 × 1.53 = 4.29 points can be seen, so five are the margin
-    own = replace(ONE, amount=Value(2.0, -1.0, 5.5))
+    # a standard error of 2.5 / 1.96: (1.96 + 1.64) × 1.28 = 4.6 points can be shown, so five are the margin
+    own = replace(ONE, amount=Value(3.0, -0.5, 5.5), rise=Value(3.0, 0.5, 5.5))
     narrow, wide = (decide([own], [Allowance(tolerance)])[0] for tolerance in (0.0, 1.5))
     assert (narrow.margin, wide.margin) == pytest.approx((5.0, 6.5), abs=0.001)
     assert (narrow.answer, wide.answer) == ("cannot tell", "not worse")
@@ -50,10 +50,19 @@ def test_the_default_margin_comes_on_top_of_the_tolerance() -> None:
 
 def test_the_default_margin_does_not_grow_with_the_number_of_verdicts() -> None:
     """Of sixteen verdicts each would otherwise pass a worsening that it fails to exclude alone."""
-    own = replace(ONE, amount=Value(3.0, -4.0, 10.0))
+    own = replace(ONE, amount=Value(3.0, -1.0, 7.0))
     (alone, *_), several = decide([own], [Allowance()]), decide([own] * 16, [Allowance()] * 16)
     assert {each.margin for each in several} == {alone.margin}
-    assert alone.margin == pytest.approx(2.8016 * 7 / 1.959964, abs=0.01)
+    assert alone.margin == pytest.approx((1.959964 + 1.644854) * 4 / 1.959964, abs=0.01)
+
+
+def test_what_a_user_would_call_unchanged_does_not_fail() -> None:
+    """Among many items any two trainings differ beyond chance: by 1.5 points, which nobody would act on."""
+    small = replace(ONE, amount=Value(1.5, 1.0, 2.0))
+    assert decide([small], [Allowance()])[0].answer == "not worse"
+    assert decide([small], [Allowance(margin=4.0)])[0].answer == "worse"
+    assert decide([small], [Allowance(tolerance=0.5)])[0].answer == "worse"
+    assert decide([replace(small, amount=Value(6.5, 6.0, 7.0))], [Allowance()])[0].answer == "worse"
 
 
 def test_without_a_known_margin_only_what_is_certainly_no_worse_passes() -> None:

@@ -58,11 +58,17 @@ class Allowance:
     tolerance: float = 0.0
     margin: float | None = None
 
+    @property
+    def is_default(self) -> bool:
+        """Whether neither was given: then what a user would call unchanged is no worsening, however certain."""
+        return not self.tolerance and self.margin is None
+
 
 def decide(worsenings: Sequence[Worsening], allowed: Sequence[Allowance]) -> tuple[GateVerdict, ...]:
     """The verdicts on all worsenings of a gate.
 
-    Worse: the p-value, corrected by Holm, is below 0.05. In terms of intervals: the lower end, at the level that
+    Worse: the p-value, corrected by Holm, is below 0.05, and the worsening is none that a user would call
+    unchanged. In terms of intervals: the lower end, at the level that
     Holm's method gives to this verdict, exceeds the tolerance; or the lean is on the other side of the reference value
     now, by more than the margin. Not worse: the upper end of the 95% interval is within the margin; that needs no
     correction, because a gate passes only if every verdict over all items does (Berger 1982).
@@ -76,13 +82,15 @@ def decide(worsenings: Sequence[Worsening], allowed: Sequence[Allowance]) -> tup
     adjusted = [p for p in holm(ps) if p is not None]  # all of them
     level = ALPHA / max(1, len(worsenings))
     return tuple(
-        _verdict(each, limits.tolerance, margin, (p, p_holm), level)
+        _verdict(each, limits, margin, (p, p_holm), level)
         for (each, limits, margin), p, p_holm in zip(known, ps, adjusted, strict=True)
     )
 
 
-def _verdict(each: Worsening, tolerance: float, margin: float, ps: tuple[float, float], level: float) -> GateVerdict:
-    amount = each.amount
+def _verdict(each: Worsening, allowed: Allowance, margin: float, ps: tuple[float, float], level: float) -> GateVerdict:
+    amount, tolerance = each.amount, allowed.tolerance
+    turned = ps[1] < ALPHA and each.p_turned(margin) < each.p(tolerance)
+    small = allowed.is_default and each.against == "baseline" and not turned and amount.value < each.least()
     return GateVerdict(
         measure=each.measure,
         data=each.data,
@@ -102,9 +110,9 @@ def _verdict(each: Worsening, tolerance: float, margin: float, ps: tuple[float, 
         method=amount.method,
         p=ps[0],
         p_holm=ps[1],
-        answer=_answer(amount, ps[1], margin),
+        answer=_answer(amount, 1.0 if small else ps[1], margin),
         group=each.group,
-        turned=ps[1] < ALPHA and each.p_turned(margin) < each.p(tolerance),
+        turned=turned,
     )
 
 

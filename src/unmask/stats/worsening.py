@@ -34,6 +34,7 @@ from unmask.stats.table import ScoreTable
 from unmask.stats.trainings import TrainingNoise, dispersion
 from unmask.stats.triples import by_term, icat_interval
 
+SURE = 0.95  # the share of unchanged runs whose interval ends within the margin
 SMALL, LARGEST_MARGIN = 0.1, 0.2  # of the standard deviation of an item: bounds of the default margin
 POINTS = {"bias-score": 5.0, "ss": 5.0, "lms": 5.0, "icat": 5.0, "appd": 0.05, "mean-word-appd": 0.05}  # the same
 FEWEST_OF_GROUP = 8  # items of a bias type that is judged
@@ -84,16 +85,21 @@ class Worsening:
         """The smallest worsening that is found in 80 of 100 samples at this level; NaN without an interval."""
         return detectable_difference(self.rise or self.amount, versus="null", alpha=alpha)
 
+    def least(self) -> float:
+        """The smallest worsening that a user would not call unchanged: 5 points, or a tenth of an item's deviation."""
+        points = POINTS.get(self.statistic.removeprefix(BALANCED))
+        return SMALL * self.spread if points is None else points
+
     def default_margin(self) -> float:
         """What a user would call unchanged: 5 points, or what these items can show if that is more, at most 10.
 
+        They can show what 95 of 100 runs that did not change are certain not to exceed.
         In other units, a tenth and a fifth of an item's standard deviation; 0 if it is unknown: then only what is
         certainly no worse passes.
         """
-        points = POINTS.get(self.statistic.removeprefix(BALANCED))
-        least = SMALL * self.spread if points is None else points
+        least = self.least()
         most = least * LARGEST_MARGIN / SMALL
-        visible = self.detectable()
+        visible = detectable_difference(self.rise or self.amount, versus="null", power=SURE)
         return min(max(least, visible), most) if math.isfinite(visible) and math.isfinite(least) else 0.0
 
 
@@ -202,10 +208,10 @@ def headline_worsening(
     if not (b - a).any() and all(_agree(each) for each in pairs):
         return found
     less = change(pair, statistic, rng=rng).difference if len(pairs) == 1 else _mean(b - a, pair, statistic, rng)
-    less = less if noise is None else noise.widen(_certain(less), statistic, group)
-    return _distance(
-        found, _certain(less), _mean(a + b - 2 * null, pair, statistic, rng), _own(pair.b, pair, statistic, b, rng)
-    )
+    less, own_b = _certain(less), _own(pair.b, pair, statistic, b, rng)
+    if noise is not None:
+        less, own_b = (noise.widen(value, statistic, group) for value in (less, own_b))
+    return _distance(found, less, _mean(a + b - 2 * null, pair, statistic, rng), own_b)
 
 
 def _ordered(pairs: Sequence[PairedRuns], statistic: str, rng: np.random.Generator) -> tuple[float, float, Value]:
