@@ -121,8 +121,8 @@ def test_a_tracker_gets_every_finite_estimate_under_a_name_of_its_own(audited: A
     ends = [name for name in record.metrics if name.endswith((".low", ".high"))]
     assert len(record.metrics) - len(ends) == len(finite)
     headline = audited.headlines()[0]
-    assert record.metrics["crows-pairs/aul/bias-score"] == headline.value
-    assert record.metrics["crows-pairs/aul/bias-score.low"] == headline.low
+    assert record.metrics[f"crows-pairs/aul/{headline.statistic}"] == headline.value
+    assert record.metrics[f"crows-pairs/aul/{headline.statistic}.low"] == headline.low
     assert record.parameters["model"] == "bert-uncased"
     assert record.parameters["data crows-pairs"] == audited.meta["data"][0]["sha256"]
     assert [path.name for path in record.files] == ["result.json", "items.parquet"]
