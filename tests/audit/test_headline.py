@@ -124,6 +124,9 @@ def test_both_directions_counted_alike_are_named_beside_all_pairs() -> None:
     assert "both directions" in table.note
     records = tables.headline_table([result], ["m"]).rows
     assert [(row[2], row[-1]) for row in records] == [("balanced-bias-score", ""), ("bias-score", "")]
+    part = dataclasses.replace(balanced, group="category=age")
+    (wide,) = wide_tables.by_category([run(balanced, plain, part)], ["m"])
+    assert "over all pairs: cps 69.0" in wide.table().note
     known = {row["label"]: row["lean"] for figure in charts.headline(result) for row in fake.rows_of(figure.spec)}
     assert (known["cps"], known["cps, all pairs"]) == ("within", "no direction")
 

@@ -18,6 +18,7 @@ from unmask.audit.interpretation import (
     BALANCED_SCORE,
     BASELINE,
     HOLM_STARS,
+    all_pairs,
     count_tested,
     digits_of,
     failure,
@@ -133,7 +134,7 @@ class WideTable:
         baselines = [name for name in self.measures if any(run.is_baseline(name) for run in runs)]
         parts = (
             subset_note(cards),
-            f"{ALIKE[:1].upper()}{ALIKE[1:]}." if both else "",
+            f"{ALIKE[:1].upper()}{ALIKE[1:]}{self._all_pairs()}." if both else "",
             _constants([entry.estimate for entry in self.entries]),
             self._families(runs, data),
             f"{', '.join(baselines)}: {BASELINE}." if baselines else "",
@@ -141,6 +142,12 @@ class WideTable:
             f"{KNOWN} published, not measured here: {sources}." if sources else "",
         )
         return " ".join(filter(None, parts))
+
+    def _all_pairs(self) -> str:
+        """The scores over all pairs, where they have no table of their own."""
+        whole = [(entry.estimate, all_pairs(entry.run, entry.estimate)) for entry in self.entries if self.model]
+        shown = [f"{each.measure} {_shown(plain)}" for each, plain in whole if plain and each.group == "all"]
+        return f"; over all pairs: {', '.join(shown)}" if shown else ""
 
     def _families(self, runs: Sequence[AuditResult], data: str) -> str:
         """What the stars mean; empty if no number of the table was tested."""
@@ -191,7 +198,11 @@ def _wide(rows: str, entries: Sequence[_Entry], model: str) -> WideTable:
 
 
 def _text(run: AuditResult, estimate: Estimate) -> str:
-    return f"{number(estimate.value, digits_of(estimate.statistic))}{stars(run, estimate)}"
+    return f"{_shown(estimate)}{stars(run, estimate)}"
+
+
+def _shown(estimate: Estimate) -> str:
+    return number(estimate.value, digits_of(estimate.statistic))
 
 
 def _constants(estimates: Sequence[Estimate]) -> str:
