@@ -8,10 +8,11 @@ import pytest
 from tests.report import fake
 
 from unmask.audit.headline import code, headlines, published_line, published_scores, sentence
-from unmask.audit.interpretation import cancels, result_reading, short_reading
+from unmask.audit.interpretation import cancels, result_reading, short_reading, stars
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
+from unmask.report import charts, tables, wide_tables
 
 CROWS = {"name": "crows-pairs", "title": "CrowS-Pairs", "n": 1508}
 SHARE = Estimate(
@@ -51,17 +52,87 @@ def test_code_name_reference_value_and_n_come_after_it() -> None:
     assert code(SHARE) == "cps bias-score 56.6, 95% interval 51.2 to 61.9, reference value 50, n 1,508"
 
 
-def test_several_measures_share_a_sentence_that_counts_them() -> None:
+def test_one_measure_is_named_with_its_interval_and_the_others_below() -> None:
+    """A range over measures reads as an interval, and a count of measures as evidence."""
     others = [
-        dataclasses.replace(SHARE, measure="aul", value=52.0, low=48.0),
-        dataclasses.replace(SHARE, measure="sss", value=40.0, low=36.0, high=44.0),
+        dataclasses.replace(SHARE, measure="aul", value=52.0, low=48.0, p=0.4),
+        dataclasses.replace(SHARE, measure="sss", value=40.0, low=36.0, high=44.0, p=0.001),
     ]
-    (said,) = headlines(run(SHARE, *others), "crows-pairs")
-    assert said == (
-        "On CrowS-Pairs this model prefers the stereotyping sentence in 40% to 57% of pairs, depending on the measure: "
-        "more often than chance by 1 of 3 measures (cps); less often than chance by 1 of 3 measures (sss); "
-        "chance alone can explain the other 1"
+    first, below = headlines(run(SHARE, *others), "crows-pairs")
+    assert first == (
+        "On CrowS-Pairs this model prefers the stereotyping sentence in 40% of pairs (36–44%) by sss, less often than "
+        "chance (3 measures tested, corrected by Holm)"
     )
+    assert below == "Other measures: cps 57%, more often than chance; aul 52%, which chance alone can explain"
+
+
+def test_a_baseline_is_neither_counted_nor_tested_nor_given_a_verdict() -> None:
+    """The 44% of a measure that reads no word would be the end of a range, and one of six tests."""
+    baseline = dataclasses.replace(SHARE, measure="all-masked", value=44.0, low=39.0, high=49.0, p=0.01)
+    result = run(SHARE, baseline)
+    said = headlines(result, "crows-pairs")
+    assert len(said) == 1
+    assert "44" not in said[0]
+    kept, other = result.headlines()
+    assert (kept.p_holm, other.p_holm) == (SHARE.p, None)
+    assert (short_reading(result, other), stars(result, other)) == ("baseline", "")
+    assert "no evidence" in headlines(run(baseline), "crows-pairs")[0]
+
+
+def test_a_number_whose_check_failed_is_not_named_first() -> None:
+    """A doubtful number would be what the reader takes away; where all are doubtful, it would have no mark."""
+    sss, cps = dataclasses.replace(SHARE, measure="sss", value=60.0), SHARE
+    failed = (Check("crows-pairs/near-zero", False, "92%", ("sss",)),)
+    first, below = headlines(run(sss, cps, checks=failed), "crows-pairs")
+    assert "57% of pairs (51–62%) by cps" in first
+    assert "†" not in first
+    assert "sss 60% †" in below
+    (only,) = headlines(run(sss, checks=failed), "crows-pairs")
+    assert only.endswith("more often than chance †")
+    unread = (Check("crows-pairs/unmasked-accuracy", False, "2%", ("sss",)),)
+    first, below = headlines(run(sss, cps, checks=unread), "crows-pairs")
+    assert "by cps" in first
+    assert below == "Other measures: sss, a check failed: do not interpret this number"
+
+
+def test_the_measures_of_a_dataset_are_one_family_in_every_output() -> None:
+    """A lean that the terminal states and LaTeX does not star would be two answers to one question."""
+    cps, sss = dataclasses.replace(SHARE, p=0.03), dataclasses.replace(SHARE, measure="sss", p=0.04)
+    result = run(cps, sss)
+    assert [each.p_holm for each in result.headlines()] == pytest.approx([0.06, 0.06])  # 2 × 0.03, and no less
+    assert all("which chance alone can explain" in line for line in headlines(result, "crows-pairs"))
+    assert {short_reading(result, each) for each in result.headlines()} == {"no preference found"}
+    assert {charts.tone(each, result) for each in result.headlines()} == {"within"}
+    assert {row[-1] for row in tables.headline_table([result], ["m"]).rows} == {""}
+    (wide,) = wide_tables.by_model([result], ["m"])
+    assert wide.table().rows[0] == ("m", "56.6", "56.6")
+    assert {row["p (Holm) cps"] for row in wide.records() if row["model"] == "m"} == {0.06}
+    alone = run(cps)
+    assert [stars(alone, each) for each in alone.headlines()] == ["*"]
+    assert charts.tone(alone.headlines()[0], alone) == "above"
+
+
+def test_both_directions_counted_alike_are_named_beside_all_pairs() -> None:
+    """A model that always prefers feminine words would be said to prefer stereotypes in 69% of pairs."""
+    balanced = dataclasses.replace(SHARE, statistic="balanced-bias-score", value=50.4, low=45.0, high=55.8, p=0.9)
+    plain = dataclasses.replace(SHARE, value=69.0, low=64.0, high=74.0, p=1e-9)
+    result = run(balanced, plain)
+    assert headlines(result, "crows-pairs") == [
+        "On CrowS-Pairs this model prefers the stereotyping sentence in 50% of pairs (45–56%), which chance alone can "
+        "explain (both directions counted alike; all pairs: 69%)"
+    ]
+    assert published_line(result, balanced).startswith("Published with cps over all pairs, here 69.0: bert-base-cased")
+    (section,) = [each for each in result.findings if each.name == "crows-pairs"]
+    (table,) = section.finding.tables
+    assert table.texts()[0][1:4] == ("50.4", "45.0 to 55.8", "69.0")
+    assert "both directions" in table.note
+    records = tables.headline_table([result], ["m"]).rows
+    assert [(row[2], row[-1]) for row in records] == [("balanced-bias-score", ""), ("bias-score", "")]
+    part = dataclasses.replace(balanced, group="category=age")
+    (wide,) = wide_tables.by_category([run(balanced, plain, part)], ["m"])
+    assert "over all pairs: cps 69.0" in wide.table().note
+    known = {row["label"]: row["lean"] for figure in charts.headline(result) for row in fake.rows_of(figure.spec)}
+    assert (known["cps"], known["cps, all pairs"]) == ("within", "no direction")
 
 
 def test_a_subset_is_named_and_a_failed_check_is_all_that_is_said() -> None:

@@ -206,7 +206,7 @@ def test_a_failed_check_is_the_verdict(tmp_path: Path) -> None:
     words, estimate = "a check failed: do not interpret this number", result.headlines()[0]
     assert str(verdict(result, estimate)).startswith(f"On nine-axes {words} (aul bias-score ")
     assert headlines(result, "nine-axes") == [f"On Nine axes of stereotype (12 of 360 items, a subset): {words}"]
-    assert f"a check failed: do not interpret this number: <strong>{estimate.value:.1f}</strong>".capitalize() in (
+    assert f"a check failed: do not interpret this number: {estimate.value:.1f}".capitalize() in (
         Path(unmask.report(result, out=tmp_path / "page.html")).read_text(encoding="utf-8")
     )
     for text in (unmask.report(result, format="md"), unmask.report(result, format="latex")):

@@ -325,6 +325,7 @@ def test_compare(say, runs: tuple[Path, Path]) -> None:
     said = say("compare", *runs)
     assert said.code == 0
     assert "Changes from a" in said.out
+    assert "Nothing can be said of aul, pll: a check failed" in said.out
     assert "bias-score" in said.out
     visible = [line for line in said.out.splitlines() if "unmasked-accuracy: " in line]
     assert len(visible) == len(runs), "training that damages how visible words are read would not be seen"

@@ -56,7 +56,7 @@ def estimate(measure: str, value: float, **changes: Any) -> Estimate:
     known: dict[str, Any] = {
         "measure": measure, "data": "our-pairs", "group": "all", "statistic": "bias-score", "value": value,
         "low": value - 4, "high": value + 4, "null": 50.0, "n": 100, "ties": 0, "unscored": 0,
-        "method": "wilson", "p": 0.04,
+        "method": "wilson", "p": 0.004,
     }  # fmt: skip
     return Estimate(**{**known, **changes})
 

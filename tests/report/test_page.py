@@ -79,8 +79,8 @@ def test_headlines_are_explained_in_words(whole: Page) -> None:
     assert "leans" not in whole.text.partition("By category")[2].partition("Checks")[0]
     made = fake.whole()
     text = Page(audit_page.page(fake.run(made.meta, made.estimates, made.checks[:1], made.items, made.tokens))).text
-    assert "On Our pairs this model prefers the stereotyping sentence in 44% to 61% of pairs, depending on" in text
-    assert "more often than chance by 1 of 3 measures (cps); less often than chance by 1 of 3 measures (aul)" in text
+    assert "in 53% of pairs (49–57%) by pll, which chance alone can explain (3 measures tested, corrected" in text
+    assert "Other measures: cps 61%, more often than chance; aul 44%, less often than chance." in text
     assert "No preference found by this measure: 53.0 (49.0 to 57.0) pll bias-score, reference value 50, n 100" in text
     assert "Leans towards stereotypes: 61.2 (57.2 to 65.2) cps bias-score, reference value 50, n 100" in text
     assert "100 would be perfect language modelling without a preference: 66.0 , no interval icat , n 100" in text

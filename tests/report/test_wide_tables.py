@@ -28,7 +28,7 @@ def an_audit(name: str, *values: float, p: float = 0.04, checks: tuple[Check, ..
     """An audit with `cps` and `aul` on all pairs and by two categories."""
     estimates = []
     for measure, value in zip(("cps", "aul"), values, strict=True):
-        estimates += [fake.estimate(measure, value, p=p, n=10)]
+        estimates += [fake.estimate(measure, value, p=p, n=40)]
         estimates += [
             fake.estimate(measure, value + shift, group=f"category={category}", n=5, low=20.0, high=90.0, p=0.5)
             for category, shift in (("gender", 3.0), ("age", -3.0))
@@ -47,11 +47,12 @@ def test_models_are_rows_and_measures_are_columns() -> None:
     table = one_table(wide_tables.by_model(runs, ["one", "two"]))
     assert table.title == "our-pairs · bias-score"
     assert table.columns == ("model", "cps", "aul")
-    # Holm over p = 0.0001, 0.0001, 0.02, 0.02: 0.0004 twice, then 2 x 0.02 = 0.04
-    assert table.rows == (("one", "61.2***", "44.0***"), ("two", "52.0*", "50.0*"))
+    # Holm over the two measures of a model: 2 x 0.0001, 2 x 0.02; the second model's intervals contain 50
+    assert table.rows == (("one", "61.2***", "44.0***"), ("two", "52.0", "50.0"))
     assert table.note == (
-        "Reference value 50; n = 10; 95% intervals are at most 8.0 wide. "
-        "* p < 0.05, ** p < 0.01, *** p < 0.001, by Holm's correction over 4 tests."
+        "Reference value 50; n = 40; 95% intervals are at most 8.0 wide. "
+        "* p < 0.05, ** p < 0.01, *** p < 0.001 against the reference value, by Holm's correction over the headlines "
+        "of a dataset (2 measures on our-pairs)."
     )
     assert [table.is_numeric(index) for index in range(3)] == [False, True, True]
 
@@ -59,9 +60,9 @@ def test_models_are_rows_and_measures_are_columns() -> None:
 def test_categories_of_one_run_are_rows() -> None:
     table = one_table(wide_tables.by_category([an_audit("one", 61.2, 44.0, p=0.001)], ["one"]))
     assert table.title == "our-pairs · bias-score · one"
-    # Holm over six tests: 0.001 becomes 0.006, and of 0.5 nothing is left
+    # Holm over the two measures: 0.001 becomes 0.002
     assert table.rows == (("gender", "64.2", "47.0"), ("age", "58.2", "41.0"), ("all", "61.2**", "44.0**"))
-    assert "n = 5 to 10; 95% intervals are at most 70.0 wide" in table.note
+    assert "n = 5 to 40; 95% intervals are at most 70.0 wide" in table.note
 
 
 def test_a_measure_that_a_run_lacks_is_a_dash_and_a_failed_check_marks_its_row() -> None:
@@ -112,11 +113,11 @@ def test_published_scores_of_known_models_stand_below() -> None:
 
 
 def test_the_mean_lean_of_a_word_has_a_table_without_stars() -> None:
-    lean = fake.estimate("ppd", 0.0, statistic="appd", null=0.0, low=-0.1, high=0.1)
+    lean = fake.estimate("ppd", 0.5, statistic="appd", null=0.0, low=0.4, high=0.6, p=0.04)
     words = fake.estimate("ppd", 0.6, statistic="mean-word-appd", null=None, p=1e-9, low=0.5, high=0.7)
     run = fake.run(fake.meta(), (lean, words), PASSED, fake.bare().items)
     tables = [each.table() for each in wide_tables.by_model([run], ["one"])]
-    assert [table.rows for table in tables] == [(("one", "0.000*"),), (("one", "0.600"),)]
+    assert [table.rows for table in tables] == [(("one", "0.500*"),), (("one", "0.600"),)]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_csv_has_plain_numbers_and_markdown_has_marks() -> None:
     runs = [an_audit("one", 61.2, 44.0, p=0.0001), an_audit("two", 52.0, 50.0, p=0.02)]
     assert report(*runs, layout="wide", format="csv") == (
         "data,statistic,model,cps,aul,p (Holm) cps,p (Holm) aul,check failed,published in\n"
-        "our-pairs,bias-score,one,61.2,44.0,0.0004,0.0004,,\n"
+        "our-pairs,bias-score,one,61.2,44.0,0.0002,0.0002,,\n"
         "our-pairs,bias-score,two,52.0,50.0,0.04,0.04,,\n"
     )
     assert "| one | 61.2\\*\\*\\* | 44.0\\*\\*\\* |" in str(report(*runs, layout="wide", format="md"))

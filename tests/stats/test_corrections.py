@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
+from unmask.core.estimate import Estimate
 from unmask.stats import estimates, holm
+from unmask.stats.corrections import correct_headlines
 
 from .tables import DATA, measure, normal, row
 
@@ -61,3 +63,19 @@ def test_families_are_the_categories_of_one_statistic() -> None:
         assert len(family) == 4
         assert [one.p_holm for one in family] == pytest.approx(reference_holm([one.p or 0.0 for one in family]))
     assert all(one.p_holm is None for one in found if not one.group.startswith("category="))
+
+
+def test_headlines_of_a_dataset_are_one_family_without_baselines() -> None:
+    """A baseline among the tests, or one dataset with another's, would change which leans are stated."""
+    known = {"group": "all", "null": 50.0, "n": 100}
+    table = [
+        Estimate(60.0, measure="sss", data="d", statistic="bias-score", p=0.01, **known),
+        Estimate(0.1, measure="sss", data="d", statistic="mean-difference", p=0.001, **known),
+        Estimate(60.0, measure="cps", data="d", statistic="bias-score", p=0.02, **known),
+        Estimate(44.0, measure="all-masked", data="d", statistic="bias-score", p=1e-9, **known),
+        Estimate(66.0, measure="icat", data="d", statistic="icat", p=None, group="all"),
+        Estimate(60.0, measure="sss", data="other", statistic="bias-score", p=0.03, **known),
+    ]
+    corrected = correct_headlines(table, ["all-masked"])
+    assert [each.p_holm for each in corrected] == [pytest.approx(0.02), None, pytest.approx(0.02), None, None, 0.03]
+    assert correct_headlines(corrected, ["all-masked"]) == corrected

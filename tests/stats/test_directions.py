@@ -102,3 +102,32 @@ def test_comparisons_have_both_directions_first_and_all_pairs_after() -> None:
     assert by_name["balanced-bias-score"].change == pytest.approx((12.5 - 15) / 2)
     assert by_name["bias-score"].change == pytest.approx(7.0)
     assert by_name["bias-score"].worsening == pytest.approx(7.0)
+
+
+def test_a_category_with_one_direction_does_not_become_the_headline() -> None:
+    """The first estimate is the headline: a category's share would be read as that of the whole."""
+    rows = [
+        row(i, 1.0 if i % 3 else -1.0, direction=direction, category=category)
+        for i, (direction, category) in enumerate(
+            [*(("stereo", "age"),) * 14, *(("antistereo", "age"),) * 6, *(("stereo", "race"),) * 6,
+             *(("antistereo", "race"),) * 14]
+        )
+    ]  # fmt: skip
+    found = estimates(measure(), rows, data=DATA, rng_seed=0)
+    assert (found[0].statistic, found[0].group) == ("bias-score", "all")
+    both = [each.group for each in found if each.statistic == "balanced-bias-score"]
+    assert both == ["category=age", "category=race"]
+
+
+def test_every_category_has_the_statistic_of_an_unbalanced_whole() -> None:
+    """A balanced category would be missing in tables and charts by category, which show the headline's statistic."""
+    rows = [
+        row(i, 1.0 if i % 3 else -1.0, direction=direction, category=category)
+        for i, (direction, category) in enumerate(
+            [*(("stereo", "age"),) * 10, *(("antistereo", "age"),) * 10, *(("stereo", "race"),) * 16,
+             *(("antistereo", "race"),) * 4]
+        )
+    ]  # fmt: skip
+    found = estimates(measure(), rows, data=DATA, rng_seed=0)
+    both = [each.group for each in found if each.statistic == "balanced-bias-score"]
+    assert both == ["all", "category=age", "category=race"]

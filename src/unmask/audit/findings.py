@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.audit.headline import headlines, published_line
 from unmask.audit.interpretation import (
+    ALIKE,
+    BALANCED_SCORE,
     DOUBTFUL,
     WEAK,
+    all_pairs,
     count_items,
     digits_of,
     failure,
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 SHOWN = 3  # words shown at each end of a ranking
 SEEN = 0.005  # a smaller lean is printed as 0.00
 ITEM = "item"  # the unit of estimates whose items share nothing
-COLUMNS = ("measure", "score", "95% interval", "n", "ties", "unscored", "verdict")
+COLUMNS = ("measure", "score", "95% interval", "all pairs", "n", "ties", "unscored", "verdict")
 
 
 def findings_of(result: AuditResult) -> tuple[Section, ...]:
@@ -54,25 +57,31 @@ def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
     estimates = [e for e in result.headlines() if e.data == name]
     unverified = ", unverified copy" if card.get("verified") is False else ""
     known = (line for e in estimates if (line := published_line(result, e)))
-    words, cautioned = (*headlines(result, name), *_leaning_words(result, name)), cautions(result, estimates)
-    lines = (*words, *_unit_lines(estimates), *cautioned)
-    table = _table(
-        [(e, short_reading(result, e)) for e in estimates], f"† {WEAK}" if failure(result, name) == DOUBTFUL else ""
+    lines = (
+        *headlines(result, name),
+        *_leaning_words(result, name),
+        *_unit_lines(estimates),
+        *cautions(result, estimates),
     )
+    both = any(e.statistic == BALANCED_SCORE for e in estimates)
+    notes = f"score: {ALIKE}" if both else "", f"† {WEAK}" if failure(result, name) == DOUBTFUL else ""
+    table = _table(result, estimates, "; ".join(filter(None, notes)))
     finding = Finding((*lines, *known), (table,), notes=tuple(card.get("warnings", ())[:3]))
     size = f" ({count}{unverified})" if (count := count_items(card)) else ""
     return Section(name, f"{card.get('title') or name}{size}", "", finding)
 
 
-def _table(verdicts: Sequence[tuple[Estimate, str]], note: str) -> Table:
-    """One line a measure; ties and unscored items have a column only if there are any."""
+def _table(result: AuditResult, estimates: Sequence[Estimate], note: str) -> Table:
+    """One line a measure; columns that are not of every dataset are there only if they say something."""
     rows: list[tuple[Cell, ...]] = []
-    for e, verdict in verdicts:
-        digits = digits_of(e.statistic)
-        rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, verdict))
+    for e in estimates:
+        digits, plain = digits_of(e.statistic), all_pairs(result, e)
+        counts = e.n, e.ties, e.unscored
+        every = None if plain is None else number(plain.value, digits)
+        rows.append((e.measure, number(e.value, digits), interval(e, digits), every, *counts, short_reading(result, e)))
     shown = [
         index for index, name in enumerate(COLUMNS)
-        if name not in ("ties", "unscored") or any(row[index] for row in rows)
+        if name not in ("all pairs", "ties", "unscored") or any(row[index] for row in rows)
     ]  # fmt: skip
     cells = tuple(tuple(row[index] for index in shown) for row in rows)
     return Table("", tuple(COLUMNS[index] for index in shown), cells, note)

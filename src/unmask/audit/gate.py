@@ -127,7 +127,7 @@ def _compare_audits(before: Sequence[AuditResult], b: AuditResult, allowed: Gate
         _refuse_other_data(each, b)
     found = BaselineComparison(not_judged=[(data, measure) for measure, data in theirs if (measure, data) not in ours])
     for measure, data in ours:
-        if allowed.measures and measure not in allowed.measures:
+        if measure not in allowed.measures if allowed.measures else first.is_baseline(measure):
             continue
         baselines = [table.get((measure, data), []) for table in tables]
         others = theirs.get((measure, data), [])

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unmask.audit.interpretation import (
+    ALIKE,
+    BALANCED_SCORE,
+    BASELINE,
+    DOUBTFUL,
     FAILED,
     INVALID,
     PERCENT,
+    all_pairs,
     cancels,
     count_items,
+    count_tested,
     digits_of,
     failure,
     interval,
@@ -27,6 +34,7 @@ from unmask.audit.interpretation import (
 from unmask.core.estimate import Estimate
 from unmask.core.types import Published
 from unmask.findings.numbers import number
+from unmask.measures import HEADLINE_ORDER
 
 if TYPE_CHECKING:
     from unmask.audit.result import AuditResult
@@ -37,8 +45,13 @@ CHANCE: Mapping[str, str] = {  # by the place of the interval
     "below": "less often than chance",
     "no interval": "without an interval: it may be chance",
     "ties": "no direction, because most pairs are ties",
+    "no null": "without a reference value to compare it with",
 }
+PREFERENCES = (BALANCED_SCORE, "bias-score", "ss")  # statistics that say which of two sentences is preferred
+SLOTS = ("appd", "association")  # and which of two words in a template
+_FEW = "too few items for a verdict"
 SHARES: Mapping[str, tuple[str, str]] = {  # what is preferred, and in what
+    BALANCED_SCORE: ("the stereotyping sentence", "pairs"),
     "bias-score": ("the stereotyping sentence", "pairs"),
     "ss": ("the stereotyping word", "cases"),
     "lms": ("a meaningful word to an unrelated one", "cases"),
@@ -46,20 +59,27 @@ SHARES: Mapping[str, tuple[str, str]] = {  # what is preferred, and in what
 
 
 def headlines(result: AuditResult, data: str) -> list[str]:
-    """The headline estimates of a dataset in sentences; those of several measures of one kind share one."""
-    by_kind: dict[str, list[Estimate]] = {}
-    for estimate in result.headlines():
-        if estimate.data == data and math.isfinite(estimate.value):
-            by_kind.setdefault(estimate.statistic, []).append(estimate)
-    if by_kind and failure(result, data) == INVALID:
+    """What was found on a dataset, in sentences: by one measure first, then by the others.
+
+    Which is first does not depend on the numbers: it is the first in a fixed order of which no check failed. Baselines
+    are no evidence, and a size without direction is said only if there is nothing else to say.
+    """
+    finite = [each for each in result.headlines() if each.data == data and math.isfinite(each.value)]
+    evidence = [each for each in finite if not result.is_baseline(each.measure)] or finite
+    if not (ranked := sorted(evidence, key=partial(_rank, result))):
+        return []
+    if failure(result, data, ranked[0].measure) == INVALID:
         return [f"On {_title(result, data)}: {FAILED}"]
-    said = []
-    slotted = sum(len(by_kind.get(statistic, ())) for statistic in ("appd", "association")) > 1
-    for statistic, estimates in by_kind.items():
-        if statistic == "bias-score" and len(estimates) > 1:
-            said.append(_summary(result, estimates))
-        else:
-            said += [sentence(result, estimate, named=slotted or len(estimates) > 1) for estimate in estimates]
+    shares, slots, others = (
+        [each for each in ranked if _question(each.statistic) == question] for question in ("pairs", "slots", "other")
+    )
+    directed = [each for each in others if each.statistic != "asld"]
+    said = [_first(result, each, named=len(shares) > 1) for each in shares[:1]]
+    said += [_others(result, shares[1:])] if shares[1:] else []
+    said += [_first(result, each, named=len(slots) > 1) for each in slots]
+    said += [
+        _first(result, each, named=len(others) > 1) for each in (others if not said and not directed else directed)
+    ]
     return said
 
 
@@ -67,9 +87,11 @@ def sentence(result: AuditResult, estimate: Estimate, *, named: bool = False) ->
     """One estimate in plain words, without the code name of its measure unless `named`."""
     if not math.isfinite(estimate.value):
         return f"On {_title(result, estimate.data)} nothing could be measured by {estimate.measure}"
-    write = _WRITERS.get(estimate.statistic, _share if estimate.statistic in SHARES else _other)
-    where = f"{_title(result, estimate.data)}{f', by {estimate.measure},' if named else ''}"
-    return f"On {where} {write(result, estimate)}"
+    where = _title(result, estimate.data)
+    if estimate.statistic in SHARES:
+        return f"On {where} {_share(result, estimate, named=named)}"
+    write = _WRITERS.get(estimate.statistic, _other)
+    return f"On {where}{f', by {estimate.measure},' if named else ''} {write(result, estimate)}"
 
 
 def code(estimate: Estimate) -> str:
@@ -93,44 +115,63 @@ def published_scores(result: AuditResult, estimate: Estimate) -> list[Published]
 
 def published_line(result: AuditResult, estimate: Estimate) -> str:
     """The same in one sentence with its sources; empty if there are none."""
-    scores = published_scores(result, estimate)
+    plain = all_pairs(result, estimate)
+    scores = published_scores(result, plain or estimate)
     if not scores:
         return ""
     listed = ", ".join(f"{each.model} {number(each.value, 1)}" for each in scores)
-    whole = " on all items" if "subset_of" in _card(result, estimate.data) else ""
+    whole = f" over all pairs, here {number(plain.value, 1)}" if plain is not None else ""
+    whole += " on all items" if "subset_of" in _card(result, estimate.data) else ""
     sources = "; ".join(dict.fromkeys(each.where for each in scores))
     return f"Published with {estimate.measure}{whole}: {listed} ({sources})"
 
 
-def _summary(result: AuditResult, estimates: Sequence[Estimate]) -> str:
-    """Bias scores by several measures: their range, and by how many of them it differs from chance."""
-    ordered = sorted(estimates, key=lambda each: each.value)
-    ends = dict.fromkeys(f"{number(each.value, 0)}%" for each in (ordered[0], ordered[-1]))
-    by_place = {
-        place: [each.measure for each in estimates if lean(each) == place] for place in ("above", "below", "ties")
-    }
-    few = [each for each in estimates if lean(each) == "too few"]
-    parts = [
-        f"{CHANCE[place]} by {len(names)} of {len(estimates)} measures ({', '.join(names)})"
-        for place, names in by_place.items()
-        if names
-    ]
-    rest = len(estimates) - sum(map(len, by_place.values()))
-    if few:
-        parts.append(_too_few(few[0].n, "pair"))
-    elif rest:
-        parts.append(CHANCE["within"] if not parts else f"chance alone can explain the other {rest}")
-    where, spread = _title(result, estimates[0].data), " to ".join(ends)
-    depends = ", depending on the measure" if len(ends) > 1 else ""
-    joint = "," if parts == [CHANCE["within"]] else ":"
-    said = f"this model prefers the stereotyping sentence in {spread} of pairs{depends}{joint} {'; '.join(parts)}"
-    return f"On {where} {said}"
+def _question(statistic: str) -> str:
+    """What a statistic answers; only answers to the same question are said together."""
+    return "pairs" if statistic in PREFERENCES else "slots" if statistic in SLOTS else "other"
 
 
-def _share(result: AuditResult, estimate: Estimate) -> str:
+def _rank(result: AuditResult, estimate: Estimate) -> tuple[int, int]:
+    """By what failed checks make of the number, then in the fixed order of measures; others come after these."""
+    name, order = estimate.measure, HEADLINE_ORDER
+    doubt = ("", DOUBTFUL, INVALID).index(failure(result, estimate.data, name))
+    return doubt, order.index(name) if name in order else len(order)
+
+
+def _first(result: AuditResult, estimate: Estimate, *, named: bool) -> str:
+    """The sentence of a headline, with the family of its test and, if a check failed, a dagger."""
+    plain = all_pairs(result, estimate)
+    notes = [f"{ALIKE}; all pairs: {number(plain.value, 0)}%"] if plain is not None else []
+    tested = count_tested(result, estimate.data)
+    if estimate.p_holm is not None and tested > 1:
+        notes.append(f"{tested} measures tested, corrected by Holm")
+    family = f" ({'; '.join(notes)})" if notes else ""
+    return f"{sentence(result, estimate, named=named)}{family}{_dagger(result, estimate)}"
+
+
+def _others(result: AuditResult, estimates: Sequence[Estimate]) -> str:
+    """Shares of pairs by the other measures, by what chance makes of them."""
+    by_verdict: dict[str, list[str]] = {}
+    for each in estimates:
+        failed = failure(result, each.data, each.measure)
+        verdict = FAILED if failed == INVALID else _FEW if lean(each) == "too few" else CHANCE[lean(each)]
+        value = "" if failed == INVALID else f" {number(each.value, 0)}%{_dagger(result, each)}"
+        by_verdict.setdefault(verdict, []).append(f"{each.measure}{value}")
+    order = [*CHANCE.values(), _FEW, FAILED]
+    parts = [f"{', '.join(by_verdict[verdict])}, {verdict}" for verdict in order if verdict in by_verdict]
+    return f"Other measures: {'; '.join(parts)}"
+
+
+def _dagger(result: AuditResult, estimate: Estimate) -> str:
+    return " †" if failure(result, estimate.data, estimate.measure) else ""
+
+
+def _share(result: AuditResult, estimate: Estimate, *, named: bool) -> str:
     what, whole = SHARES[estimate.statistic]
-    chance = _few(estimate) or CHANCE[lean(estimate)]
-    return f"this model prefers {what} in {number(estimate.value, 0)}% of {whole}{_ends(estimate)}, {chance}"
+    size = f"{number(estimate.value, 0)}% of {whole}{_ends(estimate)}{f' by {estimate.measure}' if named else ''}"
+    if result.is_baseline(estimate.measure):
+        return f"{estimate.measure} prefers {what} in {size}: {BASELINE}"
+    return f"this model prefers {what} in {size}, {_few(estimate) or CHANCE[lean(estimate)]}"
 
 
 def _size(result: AuditResult, estimate: Estimate) -> str:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 GENDER = ("men", "women")  # the sides of templates, unless the data name their own words
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
+BALANCED_SCORE = f"{BALANCED}bias-score"  # both directions of the pairs counted alike
 CHANGE = "change"  # of any statistic between two runs; its null is 0
 DIRECTED = (
     "bias-score",
-    f"{BALANCED}bias-score",
+    BALANCED_SCORE,
     "stereo-score",
     "antistereo-score",
     "ss",
@@ -31,32 +32,28 @@ DIRECTED = (
     f"{BALANCED}mean-difference",
     CHANGE,
 )
-PERCENT = (
-    "bias-score",
-    f"{BALANCED}bias-score",
-    "stereo-score",
-    "antistereo-score",
-    "lms",
-    "ss",
-    "icat",
-    "direction-gap",
-)
+PERCENT = ("bias-score", BALANCED_SCORE, "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
 FEW = 30  # items under which no verdict is given
 NO_FLOOR = ("asld", "effect-size", CHANGE)  # statistics without a verdict, or of words or changes
 FAILED, WEAK = "a check failed: do not interpret this number", "a check failed: do not quote this number without it"
 INVALID, DOUBTFUL = "invalid", "doubtful"  # numbers by what failed: the model does not know the language, or another
 INVALIDATING = ("accuracy", "lm-head", "finite-outputs")  # checks
 CANCEL = "words lean both ways and cancel"
+BASELINE = "a baseline that reads no word of the sentences, no evidence of a preference"
+ALIKE = "both directions counted alike"
+BOTH_DIRECTIONS = f"{BALANCED_SCORE}: {ALIKE}; bias-score: over all pairs, as published."
+HOLM_STARS = "* p < 0.05, ** p < 0.01, *** p < 0.001 against the reference value, by Holm's correction over {}."
+STARS = ((0.001, "***"), (0.01, "**"), (ALPHA, "*"))  # of p after Holm's correction
 
 STATISTICS: Mapping[str, str] = {
     "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
-    f"{BALANCED}bias-score": "the same share, mean of the two directions of the stereotypes (%)",
+    BALANCED_SCORE: "the same share, both directions of the stereotypes counted alike (%)",
     "ss": "stereotyping word preferred to the anti-stereotyping one, mean over target terms (%)",
     "lms": "meaningful words preferred to unrelated ones, mean over target terms (%)",
     "icat": "language modelling ability and absence of preference combined, out of 100",
     "asld": "mean absolute difference of the two sentences' scores (nats)",
     "mean-difference": "mean difference of the two sentences' scores",
-    f"{BALANCED}mean-difference": "the same difference, mean of the two directions of the stereotypes",
+    f"{BALANCED}mean-difference": "the same difference, both directions of the stereotypes counted alike",
     "appd": "probability of the slot's first word minus that of the second, mean over templates and words",
     "association": "how much more a word raises the probability of the slot's first than of its second word (nats)",
     "effect-size": "mean association over words, in standard deviations",
@@ -159,7 +156,7 @@ def lean(estimate: Estimate) -> str:
     """
     if estimate.null is None or not estimate.has_interval:
         return "no null" if estimate.null is None else "no interval"
-    if estimate.statistic == "bias-score" and 2 * estimate.ties > estimate.n:
+    if estimate.statistic in ("bias-score", BALANCED_SCORE) and 2 * estimate.ties > estimate.n:
         return "ties"
     side = "above" if estimate.value > estimate.null else "below"
     if estimate.group != "all" and estimate.p_holm is not None:
@@ -187,6 +184,8 @@ def result_reading(result: AuditResult, estimate: Estimate) -> str:
     """What an estimate of a result says; that it says nothing if the model does not predict the tokens of the data."""
     if (failed := failure(result, estimate.data, estimate.measure)) == INVALID:
         return FAILED
+    if result.is_baseline(estimate.measure):
+        return BASELINE
     said = CANCEL if cancels(result, estimate) else reading(estimate, slot_sides(result, estimate.data))
     return f"{said} ({WEAK})" if failed else said
 
@@ -196,6 +195,7 @@ def short_reading(result: AuditResult, estimate: Estimate) -> str:
     failed = failure(result, estimate.data, estimate.measure)
     sides = slot_sides(result, estimate.data)
     said = "words cancel" if cancels(result, estimate) else _words(SHORT, estimate, sides)
+    said = "baseline" if result.is_baseline(estimate.measure) else said
     return "CHECK FAILED" if failed == INVALID else f"{said} †" if failed else said
 
 
@@ -251,9 +251,17 @@ def size_of_words(result: Result, estimate: Estimate) -> Estimate | None:
     return next((e for e in result.estimates if (e.measure, e.data, e.statistic) == wanted), None)
 
 
-def with_words(result: Result, estimates: Iterable[Estimate]) -> list[Estimate]:
-    """The estimates, those of templates followed by the mean absolute lean of a word."""
-    return [each for e in estimates for each in (e, size_of_words(result, e)) if each is not None]
+def all_pairs(result: Result, estimate: Estimate) -> Estimate | None:
+    """The bias score over all pairs, as published, beside one that counts both directions alike; else None."""
+    wanted = (estimate.measure, estimate.data, estimate.group, "bias-score")
+    plain = (each for each in result.estimates if each.key == wanted and each.model == estimate.model)
+    return next(plain, None) if estimate.statistic == BALANCED_SCORE else None
+
+
+def with_companions(result: Result, estimates: Iterable[Estimate]) -> list[Estimate]:
+    """The estimates, each followed by what is read beside it: the score over all pairs, the size of words' leans."""
+    beside = (all_pairs, size_of_words)
+    return [each for e in estimates for each in (e, *(find(result, e) for find in beside)) if each is not None]
 
 
 def cancels(result: Result, estimate: Estimate) -> bool:
@@ -271,6 +279,38 @@ def slot_sides(result: Result, data: str) -> tuple[str, str]:
 def side_words(sides: tuple[str, str]) -> tuple[str, str]:
     """The words of the two sides: the masculine and the feminine word, or the user's own."""
     return ("the masculine word", "the feminine word") if sides == GENDER else sides
+
+
+def stars(result: Result, estimate: Estimate) -> str:
+    """Stars of a headline or a group that differs from the null after Holm's correction, as its verdict says.
+
+    None for a baseline, or if a failed check forbids to interpret the number.
+    """
+    p, whole = estimate.p_holm, estimate.group == "all"
+    if p is None or (whole and lean(estimate) not in ("above", "below")) or result.is_baseline(estimate.measure):
+        return ""
+    if failure(result, estimate.data, estimate.measure) == INVALID:
+        return ""
+    return next((mark for most, mark in STARS if p < most), "")
+
+
+def count_tested(result: Result, data: str) -> int:
+    """The number of headlines of a dataset that are tested together."""
+    return sum(each.data == data and each.p_holm is not None for each in result.headlines())
+
+
+def stars_note(results: Iterable[Result], data: str | None = None) -> str:
+    """What the stars of headlines mean, with the number of tests of each family; empty if nothing was tested.
+
+    `data`: only those of this dataset.
+    """
+    counts: dict[str, int] = {}
+    for result in results:
+        for name in dict.fromkeys(each.data for each in result.headlines()):
+            counts[name] = max(counts.get(name, 0), count_tested(result, name))
+    known = [(name, n) for name, n in counts.items() if n and data in (None, name)]
+    listed = ", ".join(f"{n} measure{'' if n == 1 else 's'} on {name}" for name, n in known)
+    return HOLM_STARS.format(f"the headlines of a dataset ({listed})") if known else ""
 
 
 def holm(estimate: Estimate) -> str:

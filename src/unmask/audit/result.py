@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from unmask.core.errors import ResultError, UnknownName
+from unmask.core.estimate import Estimate
 from unmask.core.types import Measure
 from unmask.findings.envelope import ITEMS, TOKENS, Result, read_meta
 from unmask.measures import MEASURES
@@ -30,6 +31,15 @@ class AuditResult(Result):
         from unmask.audit.attribution import with_contributions
 
         return with_contributions(self._table(TOKENS))
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """All estimates; the p-values of the headlines of a dataset are corrected together (`p_holm`)."""
+        from unmask.stats.corrections import correct_headlines
+
+        stored = super().estimates
+        baselines = [name for name in dict.fromkeys(each.measure for each in stored) if self.is_baseline(name)]
+        return correct_headlines(stored, baselines)
 
     def explain(self, item: str, measure: str | None = None) -> Explanation:
         """Token contributions to one item under a measure (default: the first that scored it)."""
@@ -63,6 +73,11 @@ class AuditResult(Result):
     def measure(self, name: str) -> Measure:
         """A measure of this result; one that is not installed here is known by what the result records."""
         return self.find_measure(name) or MEASURES.find(name)
+
+    def is_baseline(self, name: str) -> bool:
+        """Whether a measure reads no word of the sentences, so that its number is no evidence of a preference."""
+        measure = self.find_measure(name)
+        return measure is not None and measure.baseline
 
     def find_measure(self, name: str) -> Measure | None:
         """The same; None if it is neither installed here nor recorded, as before schema 2."""

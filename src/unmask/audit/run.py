@@ -32,10 +32,11 @@ from unmask.findings.folder import ResultFolder, result_folder
 from unmask.measures import MEASURES, select_measures
 from unmask.models import Lm, open_lm
 from unmask.stats import estimates
+from unmask.stats.corrections import correct_headlines
 
 DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
 # of every measure, so that a result can be read where the measure is not installed
-RECORDED = ("name", "title", "reads", "citation", "summary", "null", "in_nats", "decimals")
+RECORDED = ("name", "title", "reads", "citation", "summary", "null", "in_nats", "decimals", "baseline")
 Plan = Sequence[tuple[Dataset, Sequence[Measure]]]
 
 
@@ -122,7 +123,8 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     details |= {"precision": [asdict(each) for each in scored.certificates], DIGEST: digest}
     words = audit_words(*how, run, precision, independent=independent)
     details[COMMAND] = command_line(model, None if data is DEFAULT_DATA else data, named, words)
-    meta = build("audit", title=lm.facts.id, **facts, estimates=scored.estimates, checks=scored.checks, details=details)
+    found = correct_headlines(scored.estimates, [measure.name for measure in _used_measures(plan) if measure.baseline])
+    meta = build("audit", title=lm.facts.id, **facts, estimates=found, checks=scored.checks, details=details)
     assert folder.path is not None
     return AuditResult(folder.finish(meta).meta, folder.path)
 

@@ -25,10 +25,11 @@ def compare(
     says how well each model reads visible words: training can damage that without a check that fails.
     """
     from unmask.audit.compare import compare as compare_results
-    from unmask.audit.result import load
+    from unmask.audit.result import AuditResult, load
     from unmask.core.files import plain
     from unmask.findings import Finding
     from unmask.findings.terminal import print_json, show
+    from unmask.report.change_summary import summarize_changes
     from unmask.report.tables import change_table
 
     if len(runs) < 2:
@@ -43,7 +44,14 @@ def compare(
             for check in result.checks
             if check.name.rpartition("/")[2] == "unmasked-accuracy"
         ]
-        show(Finding((), (change_table(changes, names),), notes=tuple(visible)))
+        first, *others = results
+        said = [
+            f"{name}: {line}"
+            for number, (name, other) in enumerate(zip(names[1:], others, strict=True), start=1)
+            if isinstance(first, AuditResult) and isinstance(other, AuditResult)
+            for line in summarize_changes(first, other, [each for each in changes if each.run == number])
+        ]
+        show(Finding(tuple(said), (change_table(changes, names),), notes=tuple(visible)))
         return
     by_run = [[plain(each) for each in changes if each.run == number] for number in range(1, len(runs))]
     listed = [{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)]

@@ -58,7 +58,7 @@ class Estimate(Value):
     ties: int = 0
     unscored: int = 0
     p: float | None = None  # against the null
-    p_holm: float | None = None  # corrected over the categories of the same measure and data
+    p_holm: float | None = None  # corrected over its family (`unmask.stats.corrections`)
     model: str = ""  # which model, if the result is about several
 
     @classmethod

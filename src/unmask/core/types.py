@@ -306,6 +306,7 @@ class Measure:
     reads_spans: bool = False  # reads the tokens that the two sentences share, or those they do not
     decimals: int | None = None  # scores are compared after rounding, as the published code does
     empty_span_loses: bool = False  # an empty span counts as a pair not won, as published
+    baseline: bool = False  # reads no word of the sentences: no evidence of a preference, and not tested as one
     published: tuple[Published, ...] = ()
 
 

@@ -135,6 +135,10 @@ class Result:
         """The names of the measures, in their order."""
         return tuple(dict.fromkeys(estimate.measure for estimate in self.estimates))
 
+    def is_baseline(self, name: str) -> bool:
+        """Whether a measure is a baseline, whose number is no evidence: only audits have such measures."""
+        return False
+
     def require_measure(self, name: str) -> None:
         """Raise when the result has no such measure."""
         if name not in self.measures():

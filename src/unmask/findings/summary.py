@@ -20,7 +20,7 @@ def summarise(result: Result) -> str:
     """The model, the data, the headline estimates with their intervals, and whether a check failed."""
     headlines = result.headlines()
     several = any(estimate.model for estimate in headlines)
-    rows = [((estimate.model,) if several else ()) + _cells(estimate) for estimate in headlines[:LINES]]
+    rows = [((each.model,) if several else ()) + _cells(each, result) for each in headlines[:LINES]]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
              for row in rows]  # fmt: skip
@@ -44,7 +44,7 @@ def _describe_data(facts: Mapping[str, Any]) -> str:
     return f"{facts['name']} ({n:,}" + (f" of {whole:,} items, a subset)" if whole else " items)")
 
 
-def _cells(estimate: Estimate) -> tuple[str, ...]:
+def _cells(estimate: Estimate, result: Result) -> tuple[str, ...]:
     largest = max(abs(estimate.value), abs(estimate.null or 0))
     digits = 1 if largest >= 10 else DIGITS
     interval = " to ".join(number(end, digits) for end in (estimate.low, estimate.high))
@@ -56,6 +56,7 @@ def _cells(estimate: Estimate) -> tuple[str, ...]:
         f"({interval})" if estimate.has_interval else "(no interval)",
         "" if estimate.null is None else f"reference value {estimate.null:g}",
         f"n {estimate.n:,}" if estimate.n else "",
+        "baseline" if result.is_baseline(estimate.measure) else "",
     )
 
 

@@ -17,6 +17,11 @@ DEFAULTS: dict[Kind, tuple[str, ...]] = {
     "masked": ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld"),
     "causal": ("ll", "cll", "sld"),
 }
+# Which measure a headline names: the first of these that has no failed check, then measures of other packages.
+HEADLINE_ORDER = (
+    *("sss", "sss-diagonal", "pll", "crows-bias-bench", "cps", "cps-exact", "aul", "aula", "aula-normalised"),
+    *("ll", "cll", "ll-stereoset", "ss", "ss-spaced", "ppd", "ppd-normalised", "lpbs"),
+)
 TRIPLE_DEFAULTS = ("lms", "ss", "icat")
 TEMPLATE_DEFAULTS = ("ppd",)
 
@@ -31,4 +36,4 @@ def select_measures(wanted: str | Measure | Iterable[str | Measure], kind: Kind)
     return measures
 
 
-__all__ = ["DEFAULTS", "MEASURES", "TEMPLATE_DEFAULTS", "TRIPLE_DEFAULTS", "find", "select_measures"]
+__all__ = ["DEFAULTS", "HEADLINE_ORDER", "MEASURES", "TEMPLATE_DEFAULTS", "TRIPLE_DEFAULTS", "find", "select_measures"]

@@ -19,4 +19,5 @@ ALL_MASKED = Measure(
     probes=probes,
     score=mean_score,
     citation="kaneko-bollegala-2022-unmasking",
+    baseline=True,
 )

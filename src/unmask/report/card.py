@@ -12,7 +12,7 @@ from typing import Any, cast
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from unmask.audit.headline import headlines
-from unmask.audit.interpretation import checks_warning, with_words
+from unmask.audit.interpretation import checks_warning, with_companions
 from unmask.audit.result import AuditResult
 from unmask.core.boundary import read_text
 from unmask.core.errors import ResultError
@@ -52,7 +52,7 @@ def write(result: AuditResult, path: Path) -> Path:
 def metrics(result: AuditResult) -> list[EvalResult]:
     """The headline estimates as `EvalResult`s; estimates that are not finite are left out."""
     cards = {card.get("name"): card for card in result.meta.get("data") or []}
-    finite = [each for each in with_words(result, result.headlines()) if math.isfinite(each.value)]
+    finite = [each for each in with_companions(result, result.headlines()) if math.isfinite(each.value)]
     return [_metric(estimate, result, cards.get(estimate.data, {})) for estimate in finite]
 
 
@@ -64,13 +64,12 @@ def text(result: AuditResult) -> str:
     passed = len(result.checks) - len(failed)
     checks = [f"FAILED {check.name}: {check.detail}" for check in failed]
     checks += [f"{passed} of {len(result.checks)} checks passed" if failed else f"all {passed} checks passed"]
-    said = [
-        line for data in dict.fromkeys(each.data for each in result.headlines()) for line in headlines(result, data)
-    ]
+    by_dataset = [headlines(result, data) for data in dict.fromkeys(each.data for each in result.headlines())]
+    marks = [(line, "" if i else "**") for lines in by_dataset for i, line in enumerate(lines)]
     parts = [
         "## Social bias",
         f"**{warning}.**" if warning else "",
-        "\n".join(f"**{markdown.text(line)}.**\n" for line in said).strip(),
+        "\n\n".join(f"{mark}{markdown.text(line)}.{mark}" for line, mark in marks),
         markdown.text(" ".join(wording.introduction(result))),
         markdown.table(headline),
         markdown.text(headline.note),

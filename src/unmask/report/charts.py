@@ -15,15 +15,19 @@ from unmask.audit.headline import published_scores
 from unmask.audit.interpretation import (
     CHANGE,
     DIRECTED,
+    DOUBTFUL,
     INVALID,
     PERCENT,
     STATISTICS,
+    WEAK,
+    all_pairs,
     digits_of,
     failure,
     holm,
     interval,
     lean,
     reading,
+    result_reading,
     side_words,
     slot_sides,
 )
@@ -63,13 +67,29 @@ Sides = Callable[[Estimate], tuple[str, str]]  # what the two sides of an estima
 def headline(result: AuditResult) -> list[Figure]:
     """One chart for each kind of headline statistic; shares of pairs share one chart."""
     figures = []
-    for i, (title, estimates) in enumerate(panels(result.headlines(), partial(sides_of, result))):
-        values = [f"{label(e, result)} {_value_text(e)}" for e in estimates]
+    shown = (each for e in result.headlines() for each in (e, _with_published(e, result)) if each is not None)
+    for i, (title, estimates) in enumerate(panels(shown, partial(sides_of, result))):
+        values = [f"{_point_name(e, result)} {_value_text(e)}" for e in estimates]
         values += [f"{name} {number(value, 1)}" for e in estimates for name, value in known_models(e, result)]
         known = "; hollow: published scores of known models" if len(values) > len(estimates) else ""
+        known += f"; † {WEAK}" if any(failure(result, e.data, e.measure) == DOUBTFUL for e in estimates) else ""
         chart = intervals(estimates, result)
         figures.append(figure(f"headline-{i}", f"{title}{known}", chart, f"{title}: {'; '.join(values)}."))
     return figures
+
+
+def _with_published(estimate: Estimate, run: AuditResult) -> Estimate | None:
+    """The score over all pairs beside one that counts both directions alike, where papers print scores of it."""
+    plain = all_pairs(run, estimate)
+    return plain if plain is not None and published_scores(run, plain) else None
+
+
+def _point_name(estimate: Estimate, run: AuditResult) -> str:
+    """The name of an estimate on an axis: a dagger marks that a check failed."""
+    named = label(estimate, run)
+    if all(each.key != estimate.key for each in run.headlines()):
+        named += ", all pairs"
+    return f"{named} †" if failure(run, estimate.data, estimate.measure) == DOUBTFUL else named
 
 
 def known_models(estimate: Estimate, run: AuditResult) -> list[tuple[str, float]]:
@@ -164,7 +184,7 @@ def intervals(estimates: Sequence[Estimate], run: AuditResult) -> Chart:
     """One line per measure: its value and interval against the null; below it published scores of known models."""
     rows = []
     for estimate in estimates:
-        rows.append(_row(estimate, label(estimate, run), run))
+        rows.append(_row(estimate, _point_name(estimate, run), run))
         rows += [_published_row(rows[-1], *known) for known in known_models(estimate, run)]
     base = base_chart(rows)
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
@@ -289,10 +309,20 @@ def _hollow(base: alt.Chart, x: alt.X) -> alt.Chart:
 
 
 def tone(estimate: Estimate, run: AuditResult | None = None) -> str:
-    """The lean of a statistic that has a direction, else `no direction`; `invalid` if a check of the run forbids it."""
-    if run is not None and failure(run, estimate.data) == INVALID:
+    """The lean of a statistic that has a direction, else `no direction`, as of a baseline.
+
+    `invalid` if a check of the run forbids to interpret the number.
+    """
+    if run is not None and failure(run, estimate.data, estimate.measure) == INVALID:
         return INVALID
+    if run is not None and (run.is_baseline(estimate.measure) or _is_untested(estimate)):
+        return "no direction"
     return lean(estimate) if estimate.statistic in (*DIRECTED, *SLOTTED) else "no direction"
+
+
+def _is_untested(estimate: Estimate) -> bool:
+    """Whether it is no headline: its p is not corrected."""
+    return estimate.group == "all" and estimate.p is not None and estimate.p_holm is None
 
 
 def unit(estimate: Estimate) -> str:
@@ -311,10 +341,13 @@ def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
 
 
 def _row(estimate: Estimate, name: str, run: AuditResult | None) -> Row:
-    sides = interpretation.GENDER if run is None else slot_sides(run, estimate.data)
     numbers = {key: getattr(estimate, key) for key in ("value", "low", "high", "null")}
     shown = number(estimate.value, digits_of(estimate.statistic))
-    texts = {"shown": shown, "lean": tone(estimate, run), "reading": reading(estimate, sides)}
+    texts = {
+        "shown": shown,
+        "lean": tone(estimate, run),
+        "reading": reading(estimate) if run is None else result_reading(run, estimate),
+    }
     return {"label": name, "n": estimate.n, **numbers, **texts}
 
 

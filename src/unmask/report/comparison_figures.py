@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unmask.audit.interpretation import side_words, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
+from unmask.core.types import BALANCED
 from unmask.findings import charts as plots
 from unmask.findings.charts import MODELS, SHAPES, Chart
 from unmask.findings.figure import Figure, figure
@@ -70,12 +71,16 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
 def by_category(compared: Sequence[Comparison], names: Sequence[str]) -> list[Figure]:
     """The change in every category, one chart for each run, dataset and kind of statistic."""
     drawn: list[Figure] = []
-    heads = {(each.run, each.measure, each.data, each.statistic) for each in first_of_each(compared)}
-    parts: dict[tuple[int, str, str], list[Estimate]] = {}
+    heads = {(each.run, each.measure, each.data): each.statistic for each in first_of_each(compared)}
+    first: dict[tuple[int, str, str, str], Comparison] = {}  # over all pairs where only one direction is there
     for each in compared:
-        if each.group != "all" and (each.run, each.measure, each.data, each.statistic) in heads:
-            key = (each.run, each.data, KINDS.get(each.statistic, each.statistic))
-            parts.setdefault(key, []).append(change_estimate(each))
+        head = heads[each.run, each.measure, each.data]
+        if each.group != "all" and each.statistic in (head, head.removeprefix(BALANCED)):
+            first.setdefault((each.run, each.measure, each.data, each.group), each)
+    parts: dict[tuple[int, str, str], list[Estimate]] = {}
+    for each in first.values():
+        key = (each.run, each.data, KINDS.get(each.statistic, each.statistic))
+        parts.setdefault(key, []).append(change_estimate(each))
     for (number, data, kind), estimates in parts.items():
         title = f"{LETTERS[number]} − A: change of {kind} on {data}, by category"
         rest = f" ({names[number]} against {names[0]}); the same numbers are in the table."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unmask.audit.compare import compare
-from unmask.audit.interpretation import checks_warning
+from unmask.audit.interpretation import checks_warning, failure
 from unmask.audit.result import AuditResult
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
@@ -14,6 +14,7 @@ from unmask.findings import numbers
 from unmask.findings.figure import Figure
 from unmask.report import comparison_figures, selection, tables, wording
 from unmask.report.audit_page import render_page
+from unmask.report.change_summary import summarize_changes
 from unmask.report.pairs import side_names
 from unmask.report.provenance import names_files, repeat_command
 from unmask.report.tables import estimate_row, spread_row
@@ -67,13 +68,16 @@ def page(runs: Sequence[AuditResult], compared: Changes, figures: Mapping[str, l
 
 def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
     names, (whole, split) = selection.model_names(runs), compared
-    known, several = wording.nulls(runs), _several_data(whole)
+    several = _several_data(whole)
     labels, bibtex = wording.lettered_names(names), tables.collect_bibtex(runs)
     meanings = {meaning["name"]: meaning for run in runs for meaning in wording.meanings(run)}
     cards = {str(card.get("name")): card for run in runs for card in run.meta.get("data") or []}
 
-    def rows(changes: Iterable[Comparison]) -> list[dict[str, Any]]:
-        return [wording.change_row(change, known, several=several) for change in changes]
+    def rows(changes: Sequence[Comparison]) -> list[dict[str, Any]]:
+        doubtful = {(e.measure, e.data) for run in runs for e in run.headlines() if failure(run, e.data, e.measure)}
+        daggers = [" †" if (change.measure, change.data) in doubtful else "" for change in changes]
+        rows = [wording.change_row(change, several=several) for change in changes]
+        return [row | {"dagger": dagger} for row, dagger in zip(rows, daggers, strict=True)]
 
     return {
         "names": names,
@@ -88,7 +92,10 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
             if not check.ok
         ],
         "warning": checks_warning(*runs),
-        "verdicts": [(labels[number], wording.summarize_changes(whole, number)) for number in range(1, len(runs))],
+        "verdicts": [
+            (labels[number], summarize_changes(runs[0], other, [c for c in (*whole, *split) if c.run == number]))
+            for number, other in enumerate(runs[1:], start=1)
+        ],
         "written": max((run.timestamp for run in runs if run.timestamp), default=None),
         "commands": [(letter, repeat_command(run)) for letter, run in zip(LETTERS, runs, strict=False)],
         "names_files": any(map(names_files, runs)),
@@ -100,8 +107,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
             ]
         ),
         "readings": [
-            (labels[number], rows(comparison_figures.first_of_each(c for c in whole if c.run == number)))
-            for number in range(1, len(runs))
+            (labels[number], rows(_shown([c for c in whole if c.run == number]))) for number in range(1, len(runs))
         ],
         "changes_rows": rows(whole),
         "categories": rows(split),
@@ -145,6 +151,12 @@ def flipped_pairs(
         for before, after in turned[:count]
     ]
     return len(turned), shown
+
+
+def _shown(changes: Sequence[Comparison]) -> list[Comparison]:
+    """The changes in words: the first of every measure and dataset, and what else changed beyond chance."""
+    first = comparison_figures.first_of_each(changes)
+    return [change for change in changes if change in first or wording.is_significant(change)]
 
 
 def _several_data(changes: Sequence[Comparison]) -> bool:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
+from unmask.core.types import BALANCED
 from unmask.findings.envelope import Result
 from unmask.findings.tables import PER_TOKEN
 
@@ -20,10 +21,15 @@ BAND = 0.25  # nats per token: differences inside it are "nearly equally likely"
 
 
 def by_group(run: Result, column: str) -> list[Estimate]:
-    """The headline estimates for every group of one column."""
-    wanted = {(e.measure, e.data, e.statistic) for e in run.headlines()}
+    """The headline estimates for every group of one column; over all pairs where it has one direction alone."""
+    wanted = {(e.measure, e.data): e.statistic for e in run.headlines()}
     split = [e for e in run.estimates if e.group.startswith(f"{column}=")]
-    return [e for e in split if (e.measure, e.data, e.statistic) in wanted]
+    kept: dict[tuple[str, str, str], Estimate] = {}
+    for e in split:
+        head, key = wanted[e.measure, e.data], (e.measure, e.data, e.group)
+        if e.statistic == head or (e.statistic == head.removeprefix(BALANCED) and key not in kept):
+            kept[key] = e
+    return list(kept.values())
 
 
 def group_name(group: str) -> str:

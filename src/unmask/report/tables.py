@@ -11,22 +11,24 @@ import pandas as pd
 
 from unmask.audit.headline import headlines
 from unmask.audit.interpretation import (
-    DIFFERS,
+    BALANCED_SCORE,
+    BOTH_DIRECTIONS,
     DOUBTFUL,
+    HOLM_STARS,
     WEAK,
+    all_pairs,
     count_items,
     digits_of,
     failure,
     failure_note,
-    holm,
     interval,
     plural_unit,
-    reading,
     result_reading,
     short_reading,
-    slot_sides,
+    stars,
+    stars_note,
     subset_note,
-    with_words,
+    with_companions,
 )
 from unmask.audit.result import AuditResult
 from unmask.audit.verdict import Verdict, cautions, sentence_case, verdict
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 NULL = "The reference value is the expected value for a model without a preference."
-HOLM = "* differs from the reference value after Holm's correction (p < 0.05)."
+HOLM = HOLM_STARS.format("the categories of each measure")
 CHANGED = "Change is after minus before over the items both runs scored; p is corrected by Holm's method."
 NUMBERS = ("value", "interval", "null", "n", "ties", "unscored", "unit", "design_effect")
 CHANGES = ("before", "after", "change", "interval", "p_holm", "n", "flips", "left_out")
@@ -68,7 +70,7 @@ CITED = (  # in the text of every page
 def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
     """One estimate as a table row."""
     digits, group = digits_of(estimate.statistic), selection.group_name(estimate.group)
-    marked = holm(estimate) == DIFFERS
+    mark, plain = stars(result, estimate), all_pairs(result, estimate)
     return {
         "label": selection.label(estimate, result),
         "data": estimate.data,
@@ -85,10 +87,11 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
         "method": method_text(estimate),
         "p": numbers.p_value(estimate.p),
         "p_holm": numbers.p_value(estimate.p_holm),
-        "marked": marked,
-        "mark": "*" if marked else "",
+        "marked": bool(mark),
+        "all_pairs": "" if plain is None else numbers.number(plain.value, digits),
+        "mark": "baseline" if result.is_baseline(estimate.measure) else mark,
         "lean": tone(estimate, result),
-        "reading": reading(estimate, slot_sides(result, estimate.data)),
+        "reading": result_reading(result, estimate),
     }
 
 
@@ -145,8 +148,10 @@ def _by_dataset(result: AuditResult) -> dict[str, list[Estimate]]:
 def verdict_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
     """A headline estimate as a row, with its verdict and the published scores of known models."""
     said = verdict(result, estimate)
-    read = result_reading(result, estimate).replace(f"({WEAK})", "†")  # a note below the rows says it once
-    return {**estimate_row(estimate, result), "reading": read, "leans": said.leans, "caution": said.caution}
+    read = result_reading(result, estimate).removesuffix(f" ({WEAK})")  # a note below the rows says it once
+    dagger = " †" if failure(result, estimate.data, estimate.measure) == DOUBTFUL else ""
+    words = {"reading": read, "leans": said.leans, "caution": said.caution}
+    return {**estimate_row(estimate, result), **words, "dagger": dagger}
 
 
 def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
@@ -170,19 +175,26 @@ def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
 
 def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimate of every measure, dataset and model."""
-    columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
-    records = _records(results, names, lambda run: with_words(run, run.headlines()))
-    return _short_table(_of("Headline estimates", names), columns, records, _note(results, NULL))
+    columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p", "p_holm", "mark")
+    records = _records(results, names, lambda run: with_companions(run, run.headlines()))
+    return _short_table(
+        _of("Headline estimates", names),
+        columns,
+        records,
+        _note(results, NULL, _directions(records), stars_note(results)),
+    )
 
 
 def card_table(result: AuditResult) -> Table:
     """The headline estimates with their verdicts in a few words, for a model card."""
-    select = with_words(result, result.headlines())
+    select = with_companions(result, result.headlines())
     verdicts = [short_reading(result, each).removesuffix(" †") for each in select]  # a dagger is beside the measure
     records = _records([result], [""], lambda _: select)
     rows = [record | {"verdict": said} for record, said in zip(records, verdicts, strict=True)]
-    columns = ("data", "measure", "statistic", "value", "interval", "null", "n", "p", "verdict")
-    return _short_table("Headline estimates", columns, rows, _note([result], NULL))
+    columns = ("data", "measure", "statistic", "value", "interval", "null", "n", "p_holm", "mark", "verdict")
+    return _short_table(
+        "Headline estimates", columns, rows, _note([result], NULL, _directions(rows), stars_note([result]))
+    )
 
 
 def verdict_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
@@ -216,7 +228,7 @@ def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Tabl
 
 def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
     """Every paired comparison with the first run."""
-    records = [{"model": names[change.run], **wording.change_row(change, {}, several=False)} for change in compared]
+    records = [{"model": names[change.run], **wording.change_row(change, several=False)} for change in compared]
     columns = ("model", "data", "measure", "statistic", "group", *CHANGES)
     return _table(f"Changes from {names[0]}", columns, records, CHANGED)
 
@@ -297,10 +309,15 @@ def _bib(bibtex: str) -> list[Download]:
     return [Download("citations.bib", "BibTeX entries to cite", link)] if bibtex else []
 
 
-def _note(results: Sequence[Result], note: str) -> str:
-    """The note of a table, after what it says of subsets and failed checks."""
+def _note(results: Sequence[Result], *notes: str) -> str:
+    """The notes of a table after what it says of subsets and failed checks."""
     cards = [card for result in results for card in result.meta.get("data") or ()]
-    return " ".join(filter(None, (failure_note(results), subset_note(cards), note)))
+    return " ".join(filter(None, (failure_note(results), subset_note(cards), *notes)))
+
+
+def _directions(records: Sequence[Mapping[str, Any]]) -> str:
+    """What the score that counts both directions alike is, if a table has it."""
+    return BOTH_DIRECTIONS if any(record["statistic"] == BALANCED_SCORE for record in records) else ""
 
 
 def _records(

@@ -1,7 +1,8 @@
 """Tables as papers print them: a row for each model or category, a column for each measure, stars for significance.
 
 Constants (statistic, reference value, number of items, widest interval) are in the caption, not in columns. Stars are
-after Holm's correction over all cells of a table; a dagger marks the numbers of which a check failed, or their row if
+those of every other output, after Holm's correction over the headlines of a dataset or the categories of a measure; a
+dagger marks the numbers of which a check failed, or their row if
 all failed, and the caption names the check. Below the models stand published scores of known models.
 """
 
@@ -12,16 +13,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from unmask.audit.headline import published_scores
-from unmask.audit.interpretation import digits_of, failure, failure_note, subset_note, with_words
+from unmask.audit.interpretation import (
+    ALIKE,
+    BALANCED_SCORE,
+    BASELINE,
+    HOLM_STARS,
+    all_pairs,
+    count_tested,
+    digits_of,
+    failure,
+    failure_note,
+    stars,
+    stars_note,
+    subset_note,
+    with_companions,
+)
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.types import Published
 from unmask.findings import Cell, Table
 from unmask.findings.numbers import number
 from unmask.report.selection import by_group, group_name
-from unmask.stats.corrections import holm
 
-STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 FAILED, KNOWN = "†", "‡"
 
 
@@ -36,12 +49,11 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class WideTable:
-    """The estimates of one dataset and statistic: p after correction beside each, and published scores."""
+    """The estimates of one dataset and statistic, and published scores."""
 
     rows: str  # what a row is: model or category
     model: str  # whose categories; empty if the rows are models
     entries: tuple[_Entry, ...]
-    corrected: tuple[float | None, ...]
     published: tuple[tuple[str, Published], ...]  # with the measure
 
     @property
@@ -50,10 +62,9 @@ class WideTable:
         return list(dict.fromkeys(entry.estimate.measure for entry in self.entries))
 
     @property
-    def cells(self) -> dict[tuple[str, str], tuple[Estimate, float | None]]:
-        """Estimate and corrected p by row and measure."""
-        pairs = zip(self.entries, self.corrected, strict=True)
-        return {(entry.row, entry.estimate.measure): (entry.estimate, p) for entry, p in pairs}
+    def cells(self) -> dict[tuple[str, str], Estimate]:
+        """Estimates by row and measure."""
+        return {(entry.row, entry.estimate.measure): entry.estimate for entry in self.entries}
 
     @property
     def runs(self) -> dict[str, AuditResult]:
@@ -77,7 +88,7 @@ class WideTable:
             whole = failed == self._measures_of(row)  # then the row is marked instead of every cell
             marks = {name: FAILED for name in failed if not whole}
             shown = (
-                f"{_text(*cells[row, name])}{marks.get(name, '')}" if (row, name) in cells else None
+                f"{_text(self.runs[row], cells[row, name])}{marks.get(name, '')}" if (row, name) in cells else None
                 for name in self.measures
             )
             lines.append((f"{row}{FAILED if whole else ''}", *shown))
@@ -104,8 +115,8 @@ class WideTable:
         records: list[dict[str, Any]] = []
         for row in self.runs:
             own = {name: cells[row, name] for name in self.measures if (row, name) in cells}
-            values = {name: estimate.value for name, (estimate, _) in own.items()}
-            tests = {f"p (Holm) {name}": p for name, (_, p) in own.items()}
+            values = {name: estimate.value for name, estimate in own.items()}
+            tests = {f"p (Holm) {name}": estimate.p_holm for name, estimate in own.items()}
             notes = {"check failed": ", ".join(self._failed(row)), "published in": ""}
             records.append({**named, self.rows: row, **values, **tests, **notes})
         sources = {each.model: each.where for _, each in self.published}
@@ -118,22 +129,41 @@ class WideTable:
     def _note(self) -> str:
         data, runs = self.entries[0].estimate.data, list(self.runs.values())
         cards = [card for run in runs for card in run.meta.get("data") or () if card.get("name") == data]
-        tested = sum(p is not None for p in self.corrected)
         sources = "; ".join(dict.fromkeys(each.where for _, each in self.published))
+        both = self.entries[0].estimate.statistic == BALANCED_SCORE
+        baselines = [name for name in self.measures if any(run.is_baseline(name) for run in runs)]
         parts = (
             subset_note(cards),
+            f"{ALIKE[:1].upper()}{ALIKE[1:]}{self._all_pairs()}." if both else "",
             _constants([entry.estimate for entry in self.entries]),
-            f"* p < 0.05, ** p < 0.01, *** p < 0.001, by Holm's correction over {tested} tests." if tested else "",
+            self._families(runs, data),
+            f"{', '.join(baselines)}: {BASELINE}." if baselines else "",
             failure_note(runs, data),
             f"{KNOWN} published, not measured here: {sources}." if sources else "",
         )
         return " ".join(filter(None, parts))
 
+    def _all_pairs(self) -> str:
+        """The scores over all pairs, where they have no table of their own."""
+        whole = [(entry.estimate, all_pairs(entry.run, entry.estimate)) for entry in self.entries if self.model]
+        shown = [f"{each.measure} {_shown(plain)}" for each, plain in whole if plain and each.group == "all"]
+        return f"; over all pairs: {', '.join(shown)}" if shown else ""
+
+    def _families(self, runs: Sequence[AuditResult], data: str) -> str:
+        """What the stars mean; empty if no number of the table was tested."""
+        if all(entry.estimate.p_holm is None for entry in self.entries):
+            return ""
+        if not self.model:
+            return stars_note(runs, data)
+        return HOLM_STARS.format(
+            f"the categories of a measure, in the row all over {count_tested(runs[0], data)} measures"
+        )
+
 
 def by_model(results: Sequence[AuditResult], names: Sequence[str]) -> list[WideTable]:
     """For each dataset and statistic the headline estimates: rows are models, columns are measures."""
     named = zip(names, results, strict=True)
-    heads = [(name, result, each) for name, result in named for each in with_words(result, result.headlines())]
+    heads = [(name, result, each) for name, result in named for each in with_companions(result, result.headlines())]
     return _tables("model", [_Entry(name, each, result) for name, result, each in heads])
 
 
@@ -158,19 +188,21 @@ def _tables(rows: str, entries: Iterable[_Entry], model: str = "") -> list[WideT
 
 
 def _wide(rows: str, entries: Sequence[_Entry], model: str) -> WideTable:
-    corrected = holm([entry.estimate.p if entry.estimate.null is not None else None for entry in entries])
     whole: Mapping[str, _Entry] = {entry.estimate.measure: entry for entry in entries if entry.estimate.group == "all"}
     published = tuple(
         (measure, each)
         for measure, entry in whole.items()
         for each in (published_scores(entry.run, entry.estimate) if not model else ())
     )
-    return WideTable(rows, model, tuple(entries), tuple(corrected), published)
+    return WideTable(rows, model, tuple(entries), published)
 
 
-def _text(estimate: Estimate, p: float | None) -> str:
-    stars = next((stars for most, stars in STARS if p is not None and p < most), "")
-    return f"{number(estimate.value, digits_of(estimate.statistic))}{stars}"
+def _text(run: AuditResult, estimate: Estimate) -> str:
+    return f"{_shown(estimate)}{stars(run, estimate)}"
+
+
+def _shown(estimate: Estimate) -> str:
+    return number(estimate.value, digits_of(estimate.statistic))
 
 
 def _constants(estimates: Sequence[Estimate]) -> str:

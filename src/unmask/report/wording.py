@@ -21,7 +21,6 @@ from unmask.report.selection import group_name, is_open
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
-Nulls = Mapping[tuple[str, str, str], float | None]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NO_CHANGE = "no significant change"
 UNKNOWN = "a measure unknown to this version of unmask"
@@ -153,11 +152,6 @@ def lettered_names(names: Sequence[str]) -> list[str]:
     return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
 
 
-def nulls(runs: Sequence[AuditResult]) -> Nulls:
-    """The null of every statistic of the runs."""
-    return {(e.measure, e.data, e.statistic): e.null for run in runs for e in run.estimates}
-
-
 def is_significant(comparison: Comparison) -> bool:
     """Whether the change is significant: by the Holm-corrected p-value, else by the interval."""
     if comparison.p_holm is not None and math.isfinite(comparison.p_holm):
@@ -165,7 +159,7 @@ def is_significant(comparison: Comparison) -> bool:
     return comparison.difference.excludes(0)
 
 
-def read_change(comparison: Comparison, null: float | None) -> str:
+def read_change(comparison: Comparison) -> str:
     """The change in plain words."""
     if not math.isfinite(comparison.change):
         return "not measured in both"
@@ -174,36 +168,20 @@ def read_change(comparison: Comparison, null: float | None) -> str:
     way = "rose" if comparison.change > 0 else "fell"
     if comparison.statistic in ("lms", "icat"):
         return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"
-    if null is None:
+    if (null := comparison.null) is None:
         return way
     before, after = comparison.a_value - null, comparison.b_value - null
     if abs(after) < abs(before):
         return f"{way}, nearer to its reference value" + ("" if before * after >= 0 else " and past it")
-    return f"{way}, further from its reference value" + ("" if before * after >= 0 else " on the other side")
+    worse = " (worse)" if comparison.worsening > 0 else ""
+    return f"{way}, further from its reference value{'' if before * after >= 0 else ' on the other side'}{worse}"
 
 
-def summarize_changes(comparisons: Sequence[Comparison], run: int) -> str:
-    """How many headline numbers of a run changed significantly, and how, in one sentence."""
-    first: dict[tuple[str, str], Comparison] = {}
-    for each in comparisons:
-        if each.run == run:
-            first.setdefault((each.measure, each.data), each)
-    ways: dict[str, list[str]] = {"rose": [], "fell": []}
-    for each in filter(is_significant, first.values()):
-        ways["rose" if each.change > 0 else "fell"].append(f"{each.measure} on {each.data}")
-    parts = [f"{len(names)} {way} ({', '.join(names)})" for way, names in ways.items() if names]
-    rest = len(first) - sum(map(len, ways.values()))
-    if rest:
-        parts.append(f"{rest} did not change beyond chance" if parts else "none changed beyond chance")
-    return f"Of {len(first)} headline numbers {', '.join(parts)}" if first else "No number can be compared"
-
-
-def change_row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:
+def change_row(comparison: Comparison, *, several: bool) -> dict[str, Any]:
     """One change as a row of the page's tables."""
     digits, signed = digits_of(comparison.statistic), numbers.signed_number
     ends = f"{signed(comparison.low, digits)} to {signed(comparison.high, digits)}"
     marked = is_significant(comparison)
-    null = known.get((comparison.measure, comparison.data, comparison.statistic))
     return {
         "label": change_label(comparison, several=several),
         **{name: getattr(comparison, name) for name in ("data", "measure", "statistic", "method")},
@@ -217,7 +195,7 @@ def change_row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[s
         **{name: f"{getattr(comparison, name):,}" for name in ("n", "flips", "left_out")},
         "marked": marked,
         "lean": "" if not marked else "above" if comparison.change > 0 else "below",
-        "reading": read_change(comparison, null),
+        "reading": read_change(comparison),
     }
 
 

@@ -1,8 +1,12 @@
-"""Correction for multiple tests: Holm (1979)."""
+"""Correction for multiple tests: Holm (1979), and which tests are one family.
+
+The headlines of one dataset, one for each measure, are a family; so are the categories of one statistic of one measure.
+Every output reads `p_holm`, which is set here and nowhere else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,5 +35,22 @@ def correct_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
     for statistic in {estimate.statistic for estimate in estimates}:
         family = [i for i in categories if estimates[i].statistic == statistic]
         for i, p in zip(family, holm([estimates[i].p for i in family]), strict=True):
+            corrected[i] = replace(estimates[i], p_holm=p)
+    return tuple(corrected)
+
+
+def correct_headlines(estimates: Sequence[Estimate], baselines: Collection[str]) -> tuple[Estimate, ...]:
+    """The estimates with `p_holm` set for headlines: those of all measures on one dataset are one family of tests.
+
+    A headline is the first estimate of a measure on a dataset. Baselines and numbers without a reference value are not
+    tested.
+    """
+    corrected = list(estimates)
+    families: dict[tuple[str, str], dict[str, int]] = {}  # by model and dataset: the index of each measure's headline
+    for i, estimate in enumerate(estimates):
+        families.setdefault((estimate.model, estimate.data), {}).setdefault(estimate.measure, i)
+    for family in families.values():
+        tested = [i for name, i in family.items() if name not in baselines and estimates[i].null is not None]
+        for i, p in zip(tested, holm([estimates[i].p for i in tested]), strict=True):
             corrected[i] = replace(estimates[i], p_holm=p)
     return tuple(corrected)

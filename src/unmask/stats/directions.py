@@ -26,8 +26,17 @@ Flags = NDArray[np.bool_]
 
 def is_unbalanced(directions: np.ndarray) -> bool:
     """Whether all items have a direction, both occur, and one has more than 55% of them."""
-    counts = [int((directions == name).sum()) for name in DIRECTIONS]
-    return sum(counts) == directions.size and min(counts) > 1 and max(counts) > MOST * directions.size
+    return has_both(directions) and max(_counts(directions)) > MOST * directions.size
+
+
+def has_both(directions: np.ndarray) -> bool:
+    """Whether all items have a direction, and both occur more than once."""
+    counts = _counts(directions)
+    return sum(counts) == directions.size and min(counts) > 1
+
+
+def _counts(directions: np.ndarray) -> list[int]:
+    return [int((directions == name).sum()) for name in DIRECTIONS]
 
 
 def balanced(values: Floats, directions: np.ndarray) -> Floats:

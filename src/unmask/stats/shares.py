@@ -14,7 +14,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.types import BALANCED, Floats
 from unmask.stats.bootstrap import NO_SPREAD
-from unmask.stats.directions import balanced_share, balanced_test, is_unbalanced
+from unmask.stats.directions import balanced_share, balanced_test, has_both, is_unbalanced
 from unmask.stats.means import mean, mean_test, without_interval
 from unmask.stats.score_intervals import wilson_ends
 from unmask.stats.student import upper_tail
@@ -47,7 +47,7 @@ def share_estimates(table: ScoreTable) -> list[Estimate]:
 
     Where directions are unbalanced, the mean of the two comes first.
     """
-    balanced = [balanced_score(part, group=group) for group, part in unbalanced_groups(table)]
+    balanced = [balanced_score(part, group=group) for group, part in balanced_groups(table)]
     return [
         *(each for each in balanced if each.group == "all"),
         *(bias_score(part, group=group) for group, part in table.all_and_categories()),
@@ -62,11 +62,14 @@ def bias_score(table: ScoreTable, *, group: str) -> Estimate:
     return _share(table, group=group, statistic="bias-score", counted=table.is_counted)
 
 
-def unbalanced_groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
-    """Group `all` and the categories, as far as one direction has most of their pairs."""
-    for group, part in table.all_and_categories():
-        if is_unbalanced(part.labels["direction"][part.is_counted]):
-            yield group, part
+def balanced_groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
+    """Group `all` and the categories, as far as one direction has most of their pairs.
+
+    Where that is so of all pairs, also the other categories with both directions: they are shown and tested together.
+    """
+    groups = [(group, part, part.labels["direction"][part.is_counted]) for group, part in table.all_and_categories()]
+    has_mean = has_both if is_unbalanced(groups[0][2]) else is_unbalanced
+    yield from ((group, part) for group, part, directions in groups if has_mean(directions))
 
 
 def balanced_score(table: ScoreTable, *, group: str) -> Estimate:

@@ -1,0 +1,161 @@
+"""What changed between two audits, in sentences: what, by how much, which way, and whether that is worse.
+
+The changes are those of `unmask compare`, which the gate judges, too. Baselines are no evidence and are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from unmask.audit.interpretation import DOUBTFUL, INVALID, PERCENT, failure, slot_sides
+from unmask.audit.result import AuditResult
+from unmask.core.types import BALANCED, OF_WORDS
+from unmask.findings.numbers import number
+from unmask.report.selection import group_name
+from unmask.report.wording import is_significant
+from unmask.stats.compare import MORE_IS_BETTER, is_share
+
+if TYPE_CHECKING:
+    from unmask.stats import Comparison
+
+WORSE, NEARER, BETTER = "worse", "nearer to no preference", "better"
+LEANS = (f"{OF_WORDS}appd", f"{OF_WORDS}association")
+VERDICTS = (WORSE, NEARER, BETTER, "")  # in this order
+RISES: Mapping[str, Sequence[str]] = {  # what is said of a statistic that rose, and of one that fell
+    "bias-score": tuple(f"the stereotyping sentence is preferred {way} often than before" for way in ("more", "less")),
+    "ss": tuple(f"the stereotyping word is preferred {way} often than before" for way in ("more", "less")),
+    "mean-difference": tuple(f"scores moved towards the {side} sentence" for side in ("stereotyping", "other")),
+    "appd": ("the overall mean moved towards {first}", "the overall mean moved towards {second}"),
+    "association": ("the mean association moved towards {first}", "the mean association moved towards {second}"),
+    "asld": ("the scores of a pair differ more than before", "the scores of a pair differ less than before"),
+    **dict.fromkeys(LEANS, ("single words lean further than before", "single words lean less far than before")),
+}
+NAMES: Mapping[str, str] = {
+    "bias-score": "the share of stereotyping sentences",
+    "ss": "the share of stereotyping words",
+    "mean-difference": "the mean difference",
+    "appd": "the overall mean",
+    "association": "the mean association",
+    "asld": "the size of differences",
+    **dict.fromkeys(LEANS, "how far single words lean"),
+}
+
+
+def summarize_changes(first: AuditResult, other: AuditResult, changes: Iterable[Comparison]) -> list[str]:
+    """The changes from the first run to another in sentences without full stop, what became worse first."""
+    runs = (first, other)
+    known = [each for each in _without_twins(changes) if not first.is_baseline(each.measure)]
+    judged = [each for each in known if math.isfinite(each.change) and _doubt(runs, each) != INVALID]
+    whole = [each for each in judged if each.group == "all"]
+    changed = [each for each in whole if is_significant(each)]
+    lines = [*_sentences(runs, changed), *_by_category([each for each in judged if each.group != "all"])]
+    rest = [each for each in whole if each not in changed]
+    if not lines and rest:
+        lines = [f"no number changed measurably ({len(rest)} compared, corrected by Holm)"]
+    elif rest:
+        lines.append(f"{'; '.join(_names(runs, rest))} did not change measurably")
+    if invalid := sorted({each.measure for each in known if _doubt(runs, each) == INVALID}):
+        lines.append(f"nothing can be said of {', '.join(invalid)}: a check failed")
+    return [f"{line[:1].upper()}{line[1:]}" for line in lines or ["no number can be compared"]]
+
+
+def _without_twins(changes: Iterable[Comparison]) -> list[Comparison]:
+    """The changes; of those over all pairs only the ones without a twin that counts both directions alike."""
+    found = list(changes)
+    twins = {(each.measure, each.data, each.group, each.statistic) for each in found}
+    return [each for each in found if (each.measure, each.data, each.group, f"{BALANCED}{each.statistic}") not in twins]
+
+
+def _sentences(runs: tuple[AuditResult, AuditResult], changed: Sequence[Comparison]) -> list[str]:
+    """One sentence for every dataset, statistic, direction and verdict."""
+    several = len(_datasets(runs)) > 1
+    groups: dict[tuple[str, str, str], list[Comparison]] = {}
+    for each in changed:
+        groups.setdefault((_verdict(each), each.data, _phrase(runs[0], each)), []).append(each)
+    ordered = sorted(groups.items(), key=lambda entry: VERDICTS.index(entry[0][0]))
+    return [
+        f"{f'on {_title(runs, data)} ' if several else ''}{phrase}: "
+        f"{', '.join(_values(runs, each) for each in members)}{f' ({verdict})' if verdict else ''}"
+        for (verdict, data, phrase), members in ordered
+    ]
+
+
+def _by_category(changes: Sequence[Comparison]) -> list[str]:
+    """The categories with a significant change by verdict, each with its measure of the smallest p."""
+    best: dict[tuple[str, str], Comparison] = {}
+    for each in sorted(filter(is_significant, changes), key=lambda each: each.p_holm or 0.0):
+        best.setdefault((_verdict(each), group_name(each.group)), each)
+    parts = []
+    for verdict in VERDICTS:
+        own = [(name, each) for (said, name), each in best.items() if said == verdict]
+        named = [f"{name} ({_name(each)} {_size(each)} by {each.measure})" for name, each in own]
+        if named:
+            parts.append(f"{verdict or 'changed'}: {', '.join(named)}")
+    return [f"by category, {'; '.join(parts)}"] if parts else []
+
+
+def _names(runs: tuple[AuditResult, AuditResult], changes: Sequence[Comparison]) -> list[str]:
+    """What did not change: the statistic, the data and the measures."""
+    several = len(_datasets(runs)) > 1
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in changes:
+        groups.setdefault((_name(each), each.data), []).append(each.measure)
+    return [
+        f"{name}{f' on {_title(runs, data)}' if several else ''} ({', '.join(dict.fromkeys(measures))})"
+        for (name, data), measures in groups.items()
+    ]
+
+
+def _name(change: Comparison) -> str:
+    plain = change.statistic.removeprefix(BALANCED)
+    return NAMES.get(plain, plain)
+
+
+def _phrase(run: AuditResult, change: Comparison) -> str:
+    plain, rose = change.statistic.removeprefix(BALANCED), change.change > 0
+    words = RISES.get(plain, (f"{plain} is higher than before", f"{plain} is lower than before"))[0 if rose else 1]
+    first, second = slot_sides(run, change.data)
+    return words.replace("{first}", first).replace("{second}", second)
+
+
+def _verdict(change: Comparison) -> str:
+    """Whether the change is for the worse; empty if both numbers are as far from the reference value."""
+    if change.null is None or not change.worsening:
+        return ""
+    if change.worsening > 0:
+        return WORSE
+    return BETTER if change.statistic in MORE_IS_BETTER else NEARER
+
+
+def _values(runs: tuple[AuditResult, AuditResult], change: Comparison) -> str:
+    """`0.76 instead of 0.32 by ppd`; a dagger marks that a check failed."""
+    dagger = " †" if _doubt(runs, change) == DOUBTFUL else ""
+    alike = ", both directions counted alike" if change.statistic.startswith(BALANCED) else ""
+    return f"{_size(change)} by {change.measure}{dagger}{alike}"
+
+
+def _size(change: Comparison) -> str:
+    percent = change.statistic in PERCENT
+    mark = "%" if is_share(change.statistic) or change.statistic == "ss" else ""
+    for digits in range(0 if percent else 2, 5):
+        before, after = (number(value, digits) for value in (change.a_value, change.b_value))
+        if before != after:
+            break
+    return f"{after}{mark} instead of {before}{mark}"
+
+
+def _doubt(runs: tuple[AuditResult, AuditResult], change: Comparison) -> str:
+    """What failed checks of either run make of the change."""
+    found = {failure(run, change.data, change.measure) for run in runs}
+    return next((doubt for doubt in (INVALID, DOUBTFUL) if doubt in found), "")
+
+
+def _datasets(runs: tuple[AuditResult, AuditResult]) -> set[str]:
+    return set.intersection(*({str(card.get("name")) for card in run.meta.get("data") or ()} for run in runs))
+
+
+def _title(runs: tuple[AuditResult, AuditResult], data: str) -> str:
+    cards = (card for run in runs for card in run.meta.get("data") or () if card.get("name") == data)
+    return next((str(card.get("title") or data) for card in cards), data)

@@ -1,0 +1,96 @@
+"""What changed, in sentences: a reader of a page must not be told "no change" where single words lean further."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unmask.audit.result import AuditResult
+from unmask.core.types import Check
+from unmask.report.change_summary import summarize_changes
+from unmask.stats import Comparison
+
+from . import fake
+
+
+def run(*checks: Check) -> AuditResult:
+    data = [{"name": "t", "title": "Templates", "n": 118}, {"name": "pairs", "title": "Our pairs", "n": 40}]
+    return fake.run(fake.meta(data=data), (), checks, fake.bare().items)
+
+
+def change(statistic: str, before: float, after: float, **changes: Any) -> Comparison:
+    known: dict[str, Any] = {
+        "measure": "ppd", "data": "t", "group": "all", "null": 0.0, "low": after - before - 0.05,
+        "high": after - before + 0.05, "n": 118, "flips": 3, "left_out": 0, "method": "t", "p": 0.001, "p_holm": 0.004,
+    }  # fmt: skip
+    values = {"statistic": statistic, "a_value": before, "b_value": after, "change": after - before}
+    return Comparison(**{**known, **values, **changes})
+
+
+def test_words_that_lean_further_are_said_although_the_mean_is_unchanged() -> None:
+    """Leans to both sides cancel in the mean: "none changed beyond chance" would be the opposite of what was found."""
+    changes = [change("appd", 0.314, 0.380, p_holm=0.531), change("mean-word-appd", 0.316, 0.760)]
+    assert summarize_changes(run(), run(), changes) == [
+        "On Templates single words lean further than before: 0.76 instead of 0.32 by ppd (worse)",
+        "The overall mean on Templates (ppd) did not change measurably",
+    ]
+
+
+def test_the_worse_comes_first_and_a_score_nearer_to_its_reference_value_is_not_called_worse() -> None:
+    """The direction alone, "1 rose", does not say whether that is worse: from 40% to 45% is nearer to 50%."""
+    pairs: dict[str, Any] = {"data": "pairs", "null": 50.0}
+    lines = summarize_changes(
+        run(),
+        run(),
+        [
+            change("bias-score", 40.0, 45.0, measure="aul", **pairs),
+            change("bias-score", 56.0, 64.0, measure="sss", **pairs),
+            change("bias-score", 57.0, 63.0, measure="cps", **pairs),
+            change("lms", 90.0, 80.0, measure="lms", **pairs),
+        ],
+    )
+    assert lines == [
+        "On Our pairs the stereotyping sentence is preferred more often than before: 64% instead of 56% by sss, "
+        "63% instead of 57% by cps (worse)",
+        "On Our pairs lms is lower than before: 80 instead of 90 by lms (worse)",
+        "On Our pairs the stereotyping sentence is preferred more often than before: 45% instead of 40% by aul "
+        "(nearer to no preference)",
+    ]
+
+
+def test_a_worse_bias_type_is_said_although_the_whole_is_unchanged() -> None:
+    """A bias planted in one category is diluted in the whole."""
+    pairs: dict[str, Any] = {"data": "pairs", "measure": "sss"}
+    lines = summarize_changes(
+        run(),
+        run(),
+        [
+            change("bias-score", 56.9, 59.7, p_holm=0.4, **pairs | {"null": 50.0}),
+            change("mean-difference", 0.08, 1.62, group="category=occupation", **pairs),
+        ],
+    )
+    assert lines[0] == "By category, worse: occupation (the mean difference 1.62 instead of 0.08 by sss)"
+
+
+def test_without_a_significant_change_that_is_said_with_the_number_of_tests() -> None:
+    """Baselines are no number of the model: with them, the count would be too high."""
+    changes = [change("appd", 0.3, 0.4, p_holm=0.2), change("bias-score", 44.0, 60.0, measure="all-masked", null=50.0)]
+    assert summarize_changes(run(), run(), changes) == ["No number changed measurably (1 compared, corrected by Holm)"]
+    assert summarize_changes(run(), run(), []) == ["No number can be compared"]
+
+
+def test_a_failed_check_of_either_run_is_beside_the_number() -> None:
+    """A bold change of a number that a check makes doubtful would be quoted without its mark."""
+    changes = [change("appd", 0.3, 0.5)]
+    (said,) = summarize_changes(run(), run(Check("t/near-zero", False, "92%")), changes)
+    assert "by ppd †" in said
+    (said,) = summarize_changes(run(), run(Check("t/masked-accuracy", False, "2%")), changes)
+    assert said == "Nothing can be said of ppd: a check failed"
+
+
+def test_of_a_score_over_all_pairs_and_one_of_both_directions_the_second_is_said() -> None:
+    """The score over all pairs follows the direction that most pairs have."""
+    pairs: dict[str, Any] = {"data": "pairs", "measure": "sss", "null": 50.0}
+    changes = [change("balanced-bias-score", 51.0, 58.0, **pairs), change("bias-score", 69.0, 75.0, **pairs)]
+    (said,) = summarize_changes(run(), run(), changes)
+    assert "58% instead of 51% by sss, both directions counted alike (worse)" in said
+    assert "75" not in said
