@@ -168,7 +168,7 @@ def _from_runs(results: Sequence[AuditResult], settings: PlanSettings) -> Iterat
 def _sees(each: DesignPlan, settings: PlanSettings) -> tuple[float, float]:
     """The smallest difference from the reference value, and between two models, that is seen."""
     if each.statistic == SHARE:
-        alone = detectable_effect(each.n * each.decided / each.design_effect, power=settings.power)
+        alone = detectable_effect(each.n / each.design_effect, decided=each.decided, power=settings.power)
         return alone, detectable_between(each.n, each.disagree, design_effect=each.worth_between, power=settings.power)
     assert each.estimate is not None
     null = (
@@ -303,10 +303,11 @@ def _plots(planned: Sequence[DesignPlan], settings: PlanSettings) -> Iterator[Pl
         most = max(each.n, *(2 * needed for needed in (alone, between) if needed is not None))
         pairs = np.unique(np.linspace(most / POINTS, most, POINTS).round())
         where = each.data if each.measure == ANY else f"{each.measure}, {each.data}"
-        curves = {f"{where}: from 50": power_of_pairs(effect, pairs * each.decided / each.design_effect)}
+        curves = {f"{where}: from 50": power_of_pairs(effect, pairs / each.design_effect, decided=each.decided)}
         if between is not None:
-            discordant = pairs * each.disagree / each.worth_between
-            curves[f"{where}: between models"] = power_of_pairs(effect / each.disagree / 2, discordant)
+            off = effect / each.disagree / 2
+            powers = power_of_pairs(off, pairs / each.worth_between, decided=each.disagree)
+            curves[f"{where}: between models"] = powers
         for series, powers in curves.items():
             rows += [{"x": float(x), "y": float(y), "series": series} for x, y in zip(pairs, powers, strict=True)]
     if rows:

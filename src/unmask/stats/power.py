@@ -1,7 +1,9 @@
 """Power: how many pairs a difference needs to be seen, or which difference so many pairs can show.
 
-Bias scores: normal approximation on the arcsine scale (Cohen 1988), by statsmodels. Pairs that share a unit are worth
-as many as their number over the design effect (Kish 1965). Means: from their standard error (`detectable.py`).
+Bias scores: the exact power of the two-sided binomial test, averaged over the number of decided pairs where some have
+no winner. It is a saw-tooth in the number of pairs, because the level is only reached in steps: so many pairs are
+needed that no larger number has less than the power asked for. Pairs that share a unit are worth as many as their
+number over the design effect (Kish 1965). Means: from their standard error (`detectable.py`).
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from statsmodels.stats.power import NormalIndPower
-from statsmodels.stats.proportion import proportion_effectsize
+from scipy.optimize import brentq
+from scipy.stats import binom, norm
 
 from unmask.core.types import Floats
 from unmask.stats.detectable import ALPHA, POWER
+
+LARGEST = 50.0  # points off 50
+SPREAD = 7.0  # standard deviations of the number of decided pairs that are averaged over
+STEPS = 200  # numbers of pairs for which power is computed if it is an average, which has hardly any saw-tooth
 
 
 def required_pairs(
@@ -23,20 +29,28 @@ def required_pairs(
 
     None unless 0 < effect ≤ 50.
     """
-    if not 0 < effect <= 50 or not decided > 0:
+    if not 0 < effect <= LARGEST or not decided > 0:
         return None
-    size = proportion_effectsize(0.5 + effect / 100, 0.5)
-    decisions = NormalIndPower().solve_power(size, power=power, alpha=ALPHA, ratio=0)
-    return math.ceil(float(np.squeeze(decisions)) * design_effect / decided)
+    share = effect / 100
+    angle = 2 * math.asin(math.sqrt(0.5 + share)) - math.pi / 2
+    usual = ((norm.ppf(1 - ALPHA / 2) + norm.ppf(power)) / angle) ** 2 / decided  # Cohen (1988)
+    around = (4 / share + 20) / decided  # a step of the level is one decision, worth 1 / share of them
+    first, last = max(1, math.floor(usual - around)), math.ceil(usual + around)
+    pairs = np.arange(first, last + 1, 1 if decided >= 1 else 1 + (last - first) // STEPS)
+    is_short = power_of_pairs(effect, pairs.astype(np.float64), decided=decided) < 100 * power
+    needed = pairs[np.flatnonzero(is_short).max(initial=-1) + 1]
+    return math.ceil(float(needed) * design_effect)
 
 
-def detectable_effect(decisions: float, *, power: float = POWER) -> float:
-    """The smallest distance from 50, in points, detectable with so many decided pairs; NaN if none is."""
-    if decisions < 2:
+def detectable_effect(pairs: float, *, decided: float = 1.0, power: float = POWER) -> float:
+    """The smallest distance from 50, in points, detectable with so many independent pairs; NaN if none is."""
+
+    def surplus(effect: float) -> float:
+        return float(power_of_pairs(effect, np.array([pairs]), decided=decided)[0]) - 100 * power
+
+    if not (pairs >= 1 and decided > 0) or surplus(LARGEST) < 0:
         return float("nan")
-    size = NormalIndPower().solve_power(nobs1=decisions, power=power, alpha=ALPHA, ratio=0)
-    angle = float(np.squeeze(size)) / 2 + math.asin(math.sqrt(0.5))
-    return 100 * (math.sin(angle) ** 2 - 0.5) if angle < math.pi / 2 else float("nan")
+    return float(brentq(surplus, 0.0, LARGEST, xtol=1e-6))
 
 
 def required_pairs_between(
@@ -54,13 +68,30 @@ def required_pairs_between(
 
 def detectable_between(pairs: float, discordant: float, *, design_effect: float = 1.0, power: float = POWER) -> float:
     """The smallest difference between two models, in points, that McNemar's test detects with so many pairs."""
-    return 2 * discordant * detectable_effect(pairs * discordant / design_effect, power=power)
+    return 2 * discordant * detectable_effect(pairs / design_effect, decided=discordant, power=power)
 
 
-def power_of_pairs(effect: float, decisions: Floats) -> Floats:
-    """The power to see a score `effect` points off 50 with so many decided pairs, in percent."""
-    size = proportion_effectsize(0.5 + min(effect, 50.0) / 100, 0.5)
-    return np.asarray(100 * NormalIndPower().power(size, decisions, ALPHA, ratio=0), np.float64)
+def power_of_pairs(effect: float, pairs: Floats, *, decided: float = 1.0) -> Floats:
+    """The power to see a score `effect` points off 50 with so many independent pairs, in percent."""
+    counts = np.floor(pairs + 1e-9)
+    if decided >= 1:
+        return 100 * _exact_power(effect, counts)
+    return np.array([_mean_power(effect, count, decided) for count in counts], np.float64)
+
+
+def _exact_power(effect: float, decisions: Floats) -> Floats:
+    """The chance that the two-sided binomial test of so many decisions rejects 50, as a share."""
+    least = binom.ppf(ALPHA / 2, decisions, 0.5)
+    least -= 2 * binom.cdf(least, decisions, 0.5) > ALPHA  # the most losses with which it rejects; -1: none
+    chance = 0.5 + min(effect, LARGEST) / 100
+    return np.asarray(binom.cdf(least, decisions, chance) + binom.sf(decisions - least - 1, decisions, chance))
+
+
+def _mean_power(effect: float, pairs: float, decided: float) -> float:
+    """The power over the numbers of decided pairs that so many pairs can have, in percent."""
+    middle, around = pairs * decided, SPREAD * math.sqrt(pairs * decided * (1 - decided)) + 1
+    counts = np.arange(max(0, math.floor(middle - around)), min(pairs, math.ceil(middle + around)) + 1)
+    return 100 * float(binom.pmf(counts, pairs, decided) @ _exact_power(effect, counts))
 
 
 def required_units(units: int, detectable: float, effect: float) -> int | None:
