@@ -18,7 +18,7 @@ from unmask.findings import Cell, Finding, Table, charts
 from unmask.findings.numbers import number, signed_number
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
-from unmask.stats import Comparison, comparisons
+from unmask.stats import Comparison, published_comparison
 from unmask.stats.shares import SubsetComparison, compare_subset
 from unmask.stats.table import ScoreTable
 
@@ -76,9 +76,9 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
             measure: _subsets(measure, rows, issues, name, settings) for measure, (rows, _) in both.items() if issues
         },
         other_order={
-            measure: comparisons(
+            measure: published_comparison(
                 *(find(measure), *rows), data=name, rng_seed=settings.seed, independent=settings.independent
-            )[0]
+            )
             for measure, rows in both.items()
             if any(given.scores and other.scores for given, other in zip(*rows, strict=True))
         },

@@ -21,7 +21,7 @@ from unmask.findings.numbers import signed_number
 from unmask.measures import find
 from unmask.stats import Comparison, apply_holm, comparisons
 from unmask.stats.shares import unit_share
-from unmask.stats.table import Flags, Index
+from unmask.stats.table import STATISTICS, Flags, Index
 from unmask.stats.tail import LEAST, ErrorTail
 from unmask.stats.units import INDEPENDENT, units_of_items
 
@@ -242,7 +242,7 @@ def _of_measure(
             rng_seed=settings.seed,
             independent=settings.independent,
         )
-        headline = tuple(each for each in found if each.statistic == found[0].statistic)
+        headline = tuple(each for each in found if each.statistic == STATISTICS[measure.summary][0])
         yield Rounding(observation, measure, dtype, exact, rounded, headline, settings.independent)
 
 

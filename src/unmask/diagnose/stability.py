@@ -16,7 +16,7 @@ from unmask.diagnose.common import results, score_rows, score_table
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
-from unmask.stats import comparisons
+from unmask.stats import published_comparison
 from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
 from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
 from unmask.stats.units import WORD, plural
@@ -156,7 +156,7 @@ def _comparison_power_table(observations: Observations, settings: DiagnosisSetti
         shared = [name for name in a.result if name in b.result and find(name).summary == "share"]
         for name in shared if data == other_data else ():
             rows_of_both = a.result[name], b.result[name]
-            first, *_ = comparisons(
+            first = published_comparison(
                 find(name), *rows_of_both, data=data, rng_seed=settings.seed, independent=settings.independent
             )
             disagree = first.flips / first.n if first.n else NAN

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from unmask.core.estimate import Estimate
 from unmask.core.types import Measure, Row
-from unmask.stats.compare import Comparison, apply_holm, comparisons
+from unmask.stats.compare import Comparison, apply_holm, comparisons, published_comparison
 from unmask.stats.corrections import correct_categories, holm
 from unmask.stats.differences import (
     difference_estimates,
@@ -30,6 +30,7 @@ __all__ = [
     "comparisons",
     "estimates",
     "holm",
+    "published_comparison",
     "signed_estimate",
     "stereoset_scores",
 ]

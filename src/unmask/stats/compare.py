@@ -152,6 +152,14 @@ def comparisons(
     return tuple(found)
 
 
+def published_comparison(
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, rng_seed: int, independent: bool = False
+) -> Comparison:
+    """The statistic that was published with the measure, over all items that both runs have."""
+    found = comparisons(measure, a, b, data=data, rng_seed=rng_seed, independent=independent)
+    return next(each for each in found if each.statistic == STATISTICS[measure.summary][0])
+
+
 def compared(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool = False
 ) -> Iterator[tuple[str, str, PairedRuns]]:

@@ -13,7 +13,7 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Outcome, Row
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.measures import find
-from unmask.stats import Comparison, apply_holm, comparisons, estimates
+from unmask.stats import Comparison, apply_holm, estimates, published_comparison
 from unmask.stats.means import student_ends, without_interval
 from unmask.stats.regression import correlation
 from unmask.stats.shares import bias_score, unit_share
@@ -135,7 +135,7 @@ def _changes(answers: RealAnswers, seed: int) -> dict[tuple[str, str], Compariso
     rows = {model: [replace(row, measure=DECIDED) for row in given] for model, given in answers.rows.items() if given}
     pairs = list(combinations(rows, 2))
     changes = [
-        next(iter(comparisons(find(DECIDED), rows[a], rows[b], data=answers.data, rng_seed=seed))) for a, b in pairs
+        published_comparison(find(DECIDED), rows[a], rows[b], data=answers.data, rng_seed=seed) for a, b in pairs
     ]
     return dict(zip(pairs, apply_holm(changes), strict=True))
 

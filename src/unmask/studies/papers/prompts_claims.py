@@ -9,7 +9,7 @@ import numpy as np
 
 from unmask.audit.parquet import rows_of
 from unmask.measures import find
-from unmask.stats import comparisons
+from unmask.stats import published_comparison
 from unmask.stats.ranks import RankAgreement
 from unmask.stats.regression import fit_line
 from unmask.stats.units import units_of_items
@@ -46,7 +46,7 @@ def model_changes(results: Results, seed: int) -> ModelChanges:
     for (first, a), (second, b) in pairwise(results.items()):
         ((one, data), mine), ((two, _), theirs) = (next(iter(rows_of(each.items).items())) for each in (a, b))
         if one == two:
-            (change, *_) = comparisons(find(one), mine, theirs, data=data, rng_seed=seed)
+            change = published_comparison(find(one), mine, theirs, data=data, rng_seed=seed)
             changes.append((first, second, change))
     return changes
 
