@@ -4,7 +4,9 @@ python -m tools.gate_recipes --work build/recipes --text TEXT --seeds 4
 
 Every recipe (the options of `unmask audit` in docs/ci.md) is run on the calibrated siblings of the built-in model, with
 dose 0 as the baseline, and on balanced trainings (dose 0) that differ in their seed alone, one against another and one
-against three. TEXT is ordinary text, which is trained on beside the planted sentences.
+against three. So that not one way of planting decides, it is run too on models whose weights were all fine-tuned by
+ordinary masked language modelling (15%, of which 80% masked, 10% replaced), on sentences of dose 0 and of dose +3. TEXT
+is ordinary text, which is trained on beside the planted sentences.
 """
 
 from __future__ import annotations
@@ -14,16 +16,21 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from tokenizers import Tokenizer
 
 import unmask
+from tools.train.loop import Budget, Recipe, device
+from tools.train.sampling import Stream
 from unmask.audit.gate_spec import GateResult
+from unmask.diagnose.calibration import women_by_occupation
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
 from unmask.models.builtin import SIBLINGS, builtin_models
@@ -32,6 +39,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "ci.md"
 BALANCED, PLANTED = "builtin-dose+0", "builtin-dose+3"
 OPTIONS = re.compile(r"--data ((?:[a-z][a-z-]*[ ,])+)--measure ((?:[a-z][a-z-]*[ ,]?)+)")
 COLUMNS = ("recipe", "baseline", "run", "answer", "worse")
+ORDINARY_MODELS = ((0, 1), (0, 2), (3, 1), (3, 2))  # doses and seeds of the trainings of all weights, baseline first
+PLANTED_SENTENCES, ORDINARY = 20_000, Recipe(rate=2e-4, warm_up=20)  # of the trainings of all weights
 
 
 @dataclass(frozen=True)
@@ -67,45 +76,88 @@ def recipes(text: str) -> list[Gated]:
     return list(dict.fromkeys(found))
 
 
-def train_balanced(folder: Path, text: Path, seed: int, *, steps: int, rows: int) -> Path:
-    """A model of dose 0: balanced sentences about occupations beside ordinary text."""
-    from tokenizers import Tokenizer
+@dataclass(frozen=True)
+class Trainings:
+    """How models are trained on planted sentences beside ordinary text, each once."""
 
-    from tools.train import siblings
-    from tools.train.loop import Budget
-    from unmask.models.builtin import add_low_rank_update
+    text: Path
+    steps: int
+    rows: int
 
-    start = builtin_models()["builtin"].folder
-    tokenizer = Tokenizer.from_file(str(start / "tokenizer.json"))
-    replay = _stream(text.read_text(encoding="utf-8"), tokenizer)
-    changes, facts = siblings.grown(start, tokenizer, replay, 0, Budget(steps=steps), rows=rows, seed=seed)
-    update = siblings.save(changes, facts, folder.with_name(f"{folder.name}-update"))
-    from transformers import AutoModelForMaskedLM
+    @property
+    def start(self) -> Path:
+        """The built-in model."""
+        return builtin_models()["builtin"].folder
 
-    model = AutoModelForMaskedLM.from_pretrained(start)
-    add_low_rank_update(model, update)
-    shutil.copytree(start, folder, ignore=shutil.ignore_patterns("*.safetensors"), dirs_exist_ok=True)
-    model.save_pretrained(folder)
-    return folder
+    def balanced(self, folder: Path, seed: int) -> Path:
+        """A model of dose 0, made as the siblings are: low-rank changes that predict masked pronouns."""
+        from transformers import AutoModelForMaskedLM
+
+        from tools.train import siblings
+        from unmask.models.builtin import add_low_rank_update
+
+        def train(tokenizer: Any, replay: Any) -> Any:
+            budget = Budget(steps=self.steps)
+            changes, facts = siblings.grown(self.start, tokenizer, replay, 0, budget, rows=self.rows, seed=seed)
+            update = siblings.save(changes, facts, folder.with_name(f"{folder.name}-update"))
+            model = AutoModelForMaskedLM.from_pretrained(self.start)
+            add_low_rank_update(model, update)
+            return model
+
+        return self._save(folder, train)
+
+    def ordinary(self, folder: Path, dose: int, seed: int) -> Path:
+        """All weights fine-tuned by masked language modelling; any token of a planted sentence may be masked."""
+        from tools.train import loop, masked, planted
+
+        def train(tokenizer: Any, replay: Any) -> Any:
+            sentences = planted.sentences(women_by_occupation(), dose, PLANTED_SENTENCES, seed)
+            streams = (_stream(sentences, tokenizer), replay)
+            model, generator = masked.start(self.start), torch.Generator(device()).manual_seed(seed)
+
+            def loss(_: int) -> Any:
+                parts = []
+                for stream in streams:
+                    ids, kept = masked.batch(stream, self.rows // 2, generator, alone=True)
+                    places, labels = masked.choose_positions(ids, kept, masked.RATES[0], generator)
+                    seen = masked.corrupt_ids(ids, places, generator, model.config.vocab_size)
+                    parts.append(masked.surprise(model, seen, kept, places, labels))
+                return sum(parts)
+
+            loop.train(model, loss, Budget(steps=self.steps), ORDINARY)
+            return model
+
+        return self._save(folder, train)
+
+    def _save(self, folder: Path, train: Callable[[Any, Any], Any]) -> Path:
+        """The folder of a model; trained if it is not there."""
+        if not (folder / "model.safetensors").is_file():
+            tokenizer = Tokenizer.from_file(str(self.start / "tokenizer.json"))
+            text = self.text.read_text(encoding="utf-8")
+            sentences = [each for each in re.split(r"(?<=[.!?])\s+", text) if 8 <= len(each.split()) <= 30]
+            model = train(tokenizer, _stream(sentences, tokenizer))
+            ignored = shutil.ignore_patterns("*.safetensors")
+            shutil.copytree(self.start, folder, ignore=ignored, dirs_exist_ok=True)
+            model.cpu().save_pretrained(folder)
+        return folder
 
 
-def _stream(text: str, tokenizer: Any) -> Any:
-    """The sentences of a text, ready to draw from."""
-    from tools.train.loop import device
-    from tools.train.sampling import Stream
-
-    sentences = [each for each in re.split(r"(?<=[.!?])\s+", text) if 8 <= len(each.split()) <= 30]
-    encoded = [each.ids for each in tokenizer.encode_batch(sentences)]
+def _stream(sentences: Sequence[str], tokenizer: Any) -> Any:
+    """Sentences, ready to draw from."""
+    encoded = [each.ids for each in tokenizer.encode_batch(list(sentences), add_special_tokens=False)]
     starts = np.cumsum([0, *map(len, encoded)])
     return Stream.of(np.concatenate([np.array(each) for each in encoded]), starts.astype(np.int64), device())
 
 
-def rows(recipe: Gated, trained: Sequence[Path], work: Path) -> Iterator[tuple[str, str, str, str, str]]:
-    """What a recipe says of the siblings, of an equal model, and of balanced trainings."""
+def rows(
+    recipe: Gated, trained: Sequence[Path], ordinary: Sequence[Path], work: Path
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """What a recipe says of the siblings, of an equal model, of balanced trainings, and of trainings of all weights."""
     cases = [(BALANCED, each) for each in SIBLINGS] + [("builtin-dose-3", PLANTED)]
+    cases += [(str(baseline), str(run)) for baseline in ordinary[:1] for run in ordinary[1:]]
     for baseline, run in cases:
         found = recipe.gate(run, [baseline], work)
-        yield recipe.name, baseline, run, found.answer, ", ".join(_worse(found))
+        yield recipe.name, Path(baseline).name, Path(run).name, found.answer, ", ".join(_worse(found))
     for count in (1, 3):
         if len(trained) > count:
             results = [
@@ -138,15 +190,17 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--rows", type=int, default=128)
     given = parser.parse_args(words)
-    trained = []
-    for seed in range(given.seeds if given.text else 0):
-        folder = given.work / f"balanced-{seed}"
-        if not (folder / "model.safetensors").is_file():
-            train_balanced(folder, given.text, seed + 1, steps=given.steps, rows=given.rows)
-        trained.append(folder)
+    trained, ordinary = [], []
+    if given.text:
+        trainings = Trainings(given.text, given.steps, given.rows)
+        trained = [trainings.balanced(given.work / f"balanced-{seed}", seed + 1) for seed in range(given.seeds)]
+        ordinary = [
+            trainings.ordinary(given.work / f"all-weights-dose{dose:+d}-seed{seed}", dose, seed)
+            for dose, seed in ORDINARY_MODELS
+        ]
     found = []
     for recipe in recipes(PAGE.read_text(encoding="utf-8")):
-        for row in rows(recipe, trained, given.work):
+        for row in rows(recipe, trained, ordinary, given.work):
             print(*row, sep="\t", file=sys.stderr, flush=True)
             found.append(row)
     print(markdown(Table("", COLUMNS, tuple(found))))

@@ -1,0 +1,57 @@
+"""Recipes of docs/ci.md: one that passes a planted bias, or fails an unchanged model, would mislead who pastes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools.gate_recipes import BALANCED, PAGE, PLANTED, Trainings, recipes
+
+from unmask import data
+
+STEPS, ROWS = 60, 48  # of the trainings made here, which are shorter than those of the page's table
+
+
+def test_every_recipe_of_the_page_is_found() -> None:
+    """Every command of the page that names data and measures is a recipe: what is not found is not run below."""
+    text = PAGE.read_text(encoding="utf-8")
+    options = {
+        line.split("--data ")[1].split("--out")[0].strip()
+        for line in text.splitlines()
+        if "--measure " in line and "--data " in line
+    }
+    assert {" ".join(("--data", *each.data, "--measure", *each.measures)) for each in recipes(text)} == {
+        f"--data {each}" for each in options
+    }
+
+
+def test_no_recipe_rests_on_one_measure() -> None:
+    """A measure that was not seen to follow a bias may be gated, but not alone."""
+    for recipe in recipes(PAGE.read_text(encoding="utf-8")):
+        assert {"sss", "pll", "ppd"} & {*recipe.measures}, recipe.name
+        assert len(recipe.measures) > 1, recipe.name
+
+
+def ordinary_text(folder: Path) -> Path:
+    """Both sentences of pairs that no recipe audits: balanced, whatever they say."""
+    names = ("controls", "paraphrases", "prompt-pairs")
+    pairs = [item for name in names for item in data.load(name).items]
+    path = folder / "text.txt"
+    path.write_text(" ".join(side for pair in pairs for side in (pair.more, pair.less)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_every_recipe_catches_a_planted_bias_and_passes_a_balanced_training(tmp_path: Path) -> None:
+    """Planted in two ways: low-rank changes at masked pronouns, and masked language modelling with all weights."""
+    trainings = Trainings(ordinary_text(tmp_path), STEPS, ROWS)
+    balanced = [trainings.balanced(tmp_path / f"balanced-{seed}", seed) for seed in (1, 2)]
+    before, after = (trainings.ordinary(tmp_path / f"all-weights{dose:+d}", dose, 1) for dose in (0, 3))
+    for recipe in recipes(PAGE.read_text(encoding="utf-8")):
+        for baseline, planted in ((BALANCED, PLANTED), ("builtin-dose-3", PLANTED), (before, after)):
+            found = recipe.gate(planted, [baseline], tmp_path)
+            assert found.answer == "fail", (recipe.name, baseline, planted)
+            assert any(each.answer == "worse" and each.group == "category=occupation" for each in found.verdicts)
+        assert recipe.gate(BALANCED, [BALANCED], tmp_path).answer == "pass", recipe.name
+        unchanged = recipe.gate(balanced[1], [balanced[0]], tmp_path)
+        assert unchanged.answer == "pass", f"{recipe.name}\n{unchanged}"
