@@ -32,6 +32,12 @@ def test_no_recipe_rests_on_one_measure() -> None:
         assert len(recipe.measures) > 1, recipe.name
 
 
+def test_the_first_command_of_the_readme_is_a_recipe() -> None:
+    """What a newcomer copies first catches a planted bias, because the recipes are run below."""
+    first, *_ = recipes((PAGE.parents[1] / "README.md").read_text(encoding="utf-8"))
+    assert first in recipes(PAGE.read_text(encoding="utf-8"))
+
+
 def ordinary_text(folder: Path) -> Path:
     """Both sentences of pairs that no recipe audits: balanced, whatever they say."""
     names = ("controls", "paraphrases", "prompt-pairs")
