@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,15 @@ def question(tmp_path: Path) -> Path:
 
 def measure(path: Path, question: Path, out: Path | None = None, **options: Any) -> unmask.Result:
     return unmask.corpus.vectors(path, questions=str(question), out=out, **{**SMALL, "seeds": 2, **options})
+
+
+def test_a_missing_gensim_is_named(tmp_path: Path, question: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it the command would end as if unmask had a defect."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "gensim"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    with pytest.raises(DataError, match=r"training vectors needs gensim.*pip install 'unmask\[vectors\]'"):
+        measure(corpus_file(tmp_path / "text.txt", documents=5), question, out=tmp_path / "run")
 
 
 @pytest.mark.parametrize(("sides", "sign"), [(("he", "she"), 1), (("she", "he"), -1)])

@@ -82,6 +82,7 @@ def train_all(
     text: CorpusText, settings: EmbeddingSettings, seed: int, folder: Path | None, step: Step
 ) -> list[TrainedVectors]:
     """Train once for every seed; vectors in `folder` that were trained alike are read instead."""
+    gensim_models("training vectors")  # refuses at once if it is not installed
     facts = [file_facts(path) for path in text.paths] if folder is not None else []
     trainings = []
     with tempfile.TemporaryDirectory() as work:
