@@ -53,6 +53,7 @@ def test_a_missing_gensim_is_named(tmp_path: Path, question: Path, monkeypatch: 
     for name in [name for name in sys.modules if name.split(".")[0] == "gensim"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gensim", None)
+    monkeypatch.delattr(embeddings, "version")
     with pytest.raises(DataError, match=r"training vectors needs gensim.*pip install 'unmask\[vectors\]'"):
         measure(corpus_file(tmp_path / "text.txt", documents=5), question, out=tmp_path / "run")
 
