@@ -261,6 +261,52 @@ def test_a_tokenizer_in_python_is_part_of_the_fingerprint(tmp_path: Path) -> Non
     assert [prints.index(each) for each in prints] == [0, 1, 0, 3, 4, 3]
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "token"),
+    [
+        *[("bert-uncased", "mask", "the"), ("bert-uncased", "pad", "the"), ("bert-uncased", "sep", "a")],
+        *[("roberta", "mask", "Ġthe"), ("xlm-roberta", "cls", "."), ("gpt2", "pad", "the"), ("llama", "mask", "▁the")],
+    ],
+)
+def test_a_word_as_a_special_token_is_refused(name: str, role: str, token: str, tmp_path: Path) -> None:
+    """A wrong name in tokenizer_config.json cuts a word out of all sentences, and no check would fail."""
+    folder = zoo.build(name, tmp_path / "model")
+    rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update({f"{role}_token": token}))
+    message = refusal(folder)
+    assert f"has {token!r} as its {role} token" in message
+    assert f"correct {role}_token in tokenizer_config.json" in message
+
+
+def test_a_word_saved_as_the_mask_is_refused(tmp_path: Path) -> None:
+    """Saving a tokenizer with a wrong mask lists the word as special in tokenizer.json too."""
+    folder = zoo.build("bert-uncased", tmp_path / "model")
+    tokenizer = zoo.hf.AutoTokenizer.from_pretrained(folder)
+    tokenizer.mask_token = "the"
+    tokenizer.save_pretrained(folder)
+    assert "has 'the' as its mask token" in refusal(folder)
+
+
+@pytest.mark.parametrize(("role", "token", "listed"), [("pad", "the", True), ("pad", "PAD", False)])
+def test_special_tokens_that_the_model_was_trained_with_are_accepted(
+    role: str, token: str, listed: bool, tmp_path: Path
+) -> None:
+    """A tokenizer made by hand may have names without brackets, or a word that its own file lists as special."""
+    folder = zoo.build("modernbert", tmp_path / "model")
+
+    def name_token(tokenizer: dict[str, Any]) -> None:
+        vocabulary, added = tokenizer["model"]["vocab"], tokenizer["added_tokens"]
+        (entry,) = (each for each in added if each["content"] == "[PAD]")
+        vocabulary.pop(token, None)
+        vocabulary[token] = entry["id"]
+        entry["content"] = token
+        if not listed:
+            added.remove(entry)
+
+    rewrite_json(folder / "tokenizer.json", name_token)
+    rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update({f"{role}_token": token}))
+    assert open_lm(folder).tokenizer.pad_token == token
+
+
 def rewrite_json(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Change a JSON file in place."""
     content = json.loads(path.read_text(encoding="utf-8"))
