@@ -12,6 +12,7 @@ import unmask
 import zoo
 from endpoint_server import NAME, Server, serve
 from models.endpoint.conftest import opened
+from unmask.audit.interpretation import INVALID, failure
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening, Serving
 from unmask.core.types import Pair
@@ -118,6 +119,10 @@ def test_a_server_that_answers_at_random_fails_a_check(server: Server) -> None:
     """Its scores are noise; only the known prompts were asked twice before. Stored answers do not hide it."""
     lm = opened(server)
     server.faults = {"random"}
+    pairs = from_records([SENTENCES[:2]], name="one")
+    result = unmask.audit(lm, data=[pairs], measures="ll", options=unmask.Options(store=False))
+    assert "contract" in {check.name for check in unmask.gate(result, baseline=result).failed_checks}
+    assert failure(result, "one", "ll") == INVALID
     lm.prime(SENTENCES)
     check = lm.opening_check()
     assert not check.ok
