@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,6 +40,7 @@ class Server(ThreadingHTTPServer):
         """Without faults, and with nothing asked."""
         self.faults: set[str] = set()
         self.failures = 0
+        self.chance = random.Random(0)
         self.asked: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
@@ -101,7 +103,10 @@ class Server(ThreadingHTTPServer):
         """The log-probability of a token of the prompt and the likeliest ones, with the faults in either."""
         if token not in top:
             floors = {"floor": -20.0, "null": None, "infinity": float("-inf"), "last": min(top.values())}
+            floors |= {"nan": float("nan"), "sentinel": -9999.0, "positive": 5.0}
             value = next((floor for fault, floor in floors.items() if fault in self.faults), value)
+        if "random" in self.faults:
+            value -= self.chance.random()
         if "likeliest" in self.faults:
             value = max(top.values())
         if "renormalised" in self.faults:

@@ -41,7 +41,11 @@ def read_answer(folder: Path) -> None:
     try:
         for each in Completions(client, "m").complete([TEXT]):
             found = echo_answer(TEXT, each)
-            assert isinstance(found, str) or all(isinstance(token.text, str) for token in found)
+            if isinstance(found, str):
+                continue
+            assert all(isinstance(token.text, str) for token in found)
+            assert all(token.logprob is None or -1000 < token.logprob <= 0 for token in found)
+            assert all(token.logprob is not None for token in found[1:])
     except Refused as refused:
         raise ModelError(str(refused)) from None
     finally:

@@ -84,6 +84,18 @@ def compare_readings(fetched: dict[bytes, StoredReadings], truth: dict[bytes, St
             assert store_reading.attention_received.tolist() == received.tolist(), "wrong attention"
 
 
+def check_other_name(folder: Path) -> None:
+    """Give the store the name of another model's: it holds no reading of that model."""
+    for part in list(folder.glob(f"{NAME}*")):
+        part.rename(folder / f"other-{part.name}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)
+        store = Store(folder / f"other-{NAME}")
+        fetched = store.fetch(list(true_readings()))
+        store.close()
+    assert not fetched, "a reading of another model"
+
+
 def check_rows(folder: Path) -> None:
     """Damage rows as `damage.json` says, where it says something, and read the store."""
     for name, content in files().items():
@@ -146,6 +158,7 @@ def row_damages() -> list[dict[str, bytes]]:
 BOUNDARIES = [
     Boundary("store: bytes", lambda: [files()], lambda folder: check_store(folder / NAME), share=3),
     Boundary("store: rows", row_damages, check_rows, share=3),
+    Boundary("store: other name", lambda: [files()], check_other_name, share=3),
 ]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers.models.prophetnet.tokenization_prophetnet import ProphetNetTokenizer
 
 import unmask
 import zoo
@@ -19,6 +22,7 @@ from unmask.core.options import Opening
 from unmask.models import open_encoder, open_lm
 from unmask.models.loading import new_classifier, wrap_lm
 from unmask.models.states import mean_states
+from unmask.models.weights import fingerprint
 
 # checkpoint: what its error names, and the advice or reason it gives
 REFUSED = {
@@ -209,6 +213,105 @@ def test_the_configuration_is_part_of_the_fingerprint(tmp_path: Path) -> None:
     settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps({**settings, "hidden_act": "relu"}), encoding="utf-8")
     assert open_lm(folder).facts.fingerprint != open_lm(zoo.folder("bert-uncased")).facts.fingerprint
+
+
+def swap_two_tokens(tokenizer: dict[str, Any]) -> None:
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary["a"], vocabulary["b"] = vocabulary["b"], vocabulary["a"]
+
+
+def lower_case(tokenizer: dict[str, Any]) -> None:
+    tokenizer["normalizer"] = {"type": "Lowercase"}
+
+
+def pad_and_cut(tokenizer: dict[str, Any]) -> None:
+    tokenizer["truncation"] = {"direction": "Right", "max_length": 9, "strategy": "LongestFirst", "stride": 0}
+    pad = {"pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]", "pad_to_multiple_of": None, "direction": "Right"}
+    tokenizer["padding"] = {"strategy": {"Fixed": 9}, **pad}
+
+
+@pytest.mark.parametrize(("change", "is_same"), [(swap_two_tokens, False), (lower_case, False), (pad_and_cut, True)])
+def test_the_tokenizer_is_part_of_the_fingerprint(
+    change: Callable[[dict[str, Any]], None], is_same: bool, tmp_path: Path
+) -> None:
+    """With another vocabulary a result would count as one of the same model; how texts are padded changes nothing."""
+    folder = zoo.build("modernbert", tmp_path / "model")  # of a class that leaves tokenizer.json as it is
+    before = open_lm(folder).facts.fingerprint
+    rewrite_json(folder / "tokenizer.json", change)
+    assert (open_lm(folder).facts.fingerprint == before) == is_same
+
+
+def test_the_roles_of_special_tokens_are_part_of_the_fingerprint(tmp_path: Path) -> None:
+    folder = zoo.build("bert-uncased", tmp_path / "model")
+    before = open_lm(folder).facts.fingerprint
+    rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update(cls_token="[SEP]"))
+    assert open_lm(folder).facts.fingerprint != before
+
+
+def test_a_tokenizer_in_python_is_part_of_the_fingerprint(tmp_path: Path) -> None:
+    """Lower-casing is an option of its class, which stands in none of its files."""
+    vocabulary = tmp_path / "vocab.txt"
+    model, prints = zoo.make("bert-uncased")[0], []
+    for words in ("the nurse", "nurse the"):
+        vocabulary.write_text("\n".join(("[PAD] [UNK] [CLS] [SEP] [MASK] x_sep " + words).split()), encoding="utf-8")
+        for lower in (True, False, True):
+            tokenizer = ProphetNetTokenizer(str(vocabulary), do_lower_case=lower)
+            assert not tokenizer.is_fast
+            prints.append(fingerprint(model, tokenizer, "masked"))
+    assert [prints.index(each) for each in prints] == [0, 1, 0, 3, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "token"),
+    [
+        *[("bert-uncased", "mask", "the"), ("bert-uncased", "pad", "the"), ("bert-uncased", "sep", "a")],
+        *[("roberta", "mask", "Ġthe"), ("xlm-roberta", "cls", "."), ("gpt2", "pad", "the"), ("llama", "mask", "▁the")],
+    ],
+)
+def test_a_word_as_a_special_token_is_refused(name: str, role: str, token: str, tmp_path: Path) -> None:
+    """A wrong name in tokenizer_config.json cuts a word out of all sentences, and no check would fail."""
+    folder = zoo.build(name, tmp_path / "model")
+    rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update({f"{role}_token": token}))
+    message = refusal(folder)
+    assert f"has {token!r} as its {role} token" in message
+    assert f"correct {role}_token in tokenizer_config.json" in message
+
+
+def test_a_word_saved_as_the_mask_is_refused(tmp_path: Path) -> None:
+    """Saving a tokenizer with a wrong mask lists the word as special in tokenizer.json too."""
+    folder = zoo.build("bert-uncased", tmp_path / "model")
+    tokenizer = zoo.hf.AutoTokenizer.from_pretrained(folder)
+    tokenizer.mask_token = "the"
+    tokenizer.save_pretrained(folder)
+    assert "has 'the' as its mask token" in refusal(folder)
+
+
+@pytest.mark.parametrize(("role", "token", "listed"), [("pad", "the", True), ("pad", "PAD", False)])
+def test_special_tokens_that_the_model_was_trained_with_are_accepted(
+    role: str, token: str, listed: bool, tmp_path: Path
+) -> None:
+    """A tokenizer made by hand may have names without brackets, or a word that its own file lists as special."""
+    folder = zoo.build("modernbert", tmp_path / "model")
+
+    def name_token(tokenizer: dict[str, Any]) -> None:
+        vocabulary, added = tokenizer["model"]["vocab"], tokenizer["added_tokens"]
+        (entry,) = (each for each in added if each["content"] == "[PAD]")
+        vocabulary.pop(token, None)
+        vocabulary[token] = entry["id"]
+        entry["content"] = token
+        if not listed:
+            added.remove(entry)
+
+    rewrite_json(folder / "tokenizer.json", name_token)
+    rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update({f"{role}_token": token}))
+    assert open_lm(folder).tokenizer.pad_token == token
+
+
+def rewrite_json(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a JSON file in place."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def test_facts_contain_no_local_path() -> None:

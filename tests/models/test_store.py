@@ -110,6 +110,38 @@ def test_a_damaged_row_is_computed_again(damage: str, rows: Callable[[], int]) -
     assert rows() == 0
 
 
+def test_readings_of_another_model_are_not_believed(tmp_path: Path, rows: Callable[[], int]) -> None:
+    """The scores of a model would be those of the model whose store has its name."""
+    second = zoo.build("bert-uncased", tmp_path / "bert")
+    zoo.rewrite(second, lambda weights: weights["bert.embeddings.LayerNorm.weight"].mul_(3))
+    paths, found, needed = [], [], []
+    for model in (zoo.folder("bert-uncased"), second):
+        found.append(unmask.audit(model, data=pairs(), measures="aul").items)
+        needed.append(rows())
+        paths += [path for path in store_dir().glob("*.sqlite") if path not in paths]
+    paths[0].replace(paths[1])
+    with pytest.warns(StoreWarning, match="or those of another model, in .* are computed again"):
+        again = unmask.audit(second, data=pairs(), measures="aul").items
+    assert again.equals(found[1])
+    assert not again.equals(found[0])
+    assert rows() == needed[1]
+
+
+@pytest.mark.filterwarnings("ignore:damaged readings, or those of another model")
+def test_two_models_with_one_file_do_not_share_readings(tmp_path: Path) -> None:
+    """With `store_file` a model with the vocabulary of another one would get its scores."""
+    second = zoo.build("bert-uncased", tmp_path / "bert")
+    zoo.rewrite(second, lambda weights: weights["bert.embeddings.LayerNorm.weight"].mul_(3))
+
+    def audit(model: Path, file: str) -> Any:
+        options = unmask.Options(store_file=tmp_path / file)
+        return unmask.audit(model, data=pairs(), measures="aul", options=options).items
+
+    alone = audit(second, "own.sqlite")
+    audit(zoo.folder("bert-uncased"), "shared.sqlite")
+    assert audit(second, "shared.sqlite").equals(alone)
+
+
 def junk_in_the_header(content: bytes) -> bytes:
     return b"this is no database at all" + content[26:]
 

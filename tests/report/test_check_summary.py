@@ -40,7 +40,10 @@ def test_a_check_without_explanation_is_shown() -> None:
 
 
 def test_every_check_an_audit_makes_is_explained() -> None:
-    modules = [ROOT / "src" / "unmask" / name for name in ("audit/checks.py", "audit/certified.py", "models/lm.py")]
+    modules = [
+        ROOT / "src" / "unmask" / name
+        for name in ("audit/checks.py", "audit/certified.py", "models/lm.py", "models/endpoint/lm.py")
+    ]
     source = "".join(path.read_text(encoding="utf-8") for path in modules)
     made = set(re.findall(r'(?:Check|_outcome_check|_check_by_measure)\(\s*"([a-z-]+)"', source))
     made |= {"masked-accuracy", "unmasked-accuracy", "next-token-accuracy"}

@@ -23,7 +23,7 @@ from unmask.stats.detectable import standard_error
 from unmask.stats.gate import Allowance, decide
 from unmask.stats.worsening import UNCHANGED, Worsening, distance_interval, fewest_df, ways_of_distance, worsenings
 
-GATED = ("accuracy", "finite-outputs")  # checks without which a run cannot be judged
+GATED = ("accuracy", "contract", "finite-outputs")  # checks without which a run cannot be judged
 NAMED_ITEMS = 3  # items that are named where some are missing
 
 

@@ -65,7 +65,8 @@ def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
     from unmask.models.endpoint.lm import EndpointEngine, EndpointLm
 
     shared = options.store and options.store_file is None
-    store = Store.of(lm.namespace, f"{lm.facts.id} {lm.facts.dtype}") if shared else Store(options.store_file)
+    name = f"{lm.facts.id} {lm.facts.dtype}"
+    store = Store.of(lm.namespace, name) if shared else Store(options.store_file, lm.namespace)
     try:
         yield EndpointEngine(lm, store) if isinstance(lm, EndpointLm) else Engine(lm, store, tokens=options.tokens)
     finally:

@@ -27,7 +27,7 @@ class ModelFacts:
     kind: ModelKind
     architecture: str
     parameters: int | None  # None: not known, of an endpoint
-    fingerprint: str  # content hash of weights, configuration and special tokens
+    fingerprint: str  # content hash of weights, configuration and tokenizer
     dtype: str
     device: str
     max_length: int

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unmask.core.errors import ModelError
+from unmask.core.errors import ModelError, quote
 from unmask.core.options import Opening
 from unmask.models.adapter import merge_adapter, read_config
 from unmask.models.builtin import BuiltinModel, add_low_rank_update
 from unmask.models.eraser import FILE as ERASER
 from unmask.models.eraser import Eraser, attach, erased_fingerprint, read_eraser
-from unmask.models.folder import ModelFolder, check_config, check_sizes, check_tokenizer, check_weights
+from unmask.models.folder import ModelFolder, check_config, check_sizes, check_tokenizer, check_weights, read_object
 from unmask.models.gguf import LINK
 from unmask.models.kind import kind_of
 from unmask.models.library_errors import opening, quiet_panics
@@ -31,6 +32,7 @@ from unmask.models.weights import fingerprint, refuse_bad_weights, refuse_not_fi
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", **dict.fromkeys(QUANTISED, "float32")}
 SHORT_TEXT = "a b"
+_WORD = re.compile(r"(##|[▁Ġ ])?([^\W_]+|[!-~])")  # a word, a piece of one, or one symbol
 AUTO_CLASSES: dict[ModelKind, str] = {
     "masked": "AutoModelForMaskedLM",
     "causal": "AutoModelForCausalLM",
@@ -218,6 +220,7 @@ def _load_tokenizer(checkpoint: ModelCheckpoint) -> Any:
             tokenizer.backend_tokenizer.no_padding()
             tokenizer.backend_tokenizer.no_truncation()
         tokenizer(SHORT_TEXT, verbose=False)
+    _refuse_words_as_special(tokenizer, checkpoint.folder)
     return tokenizer
 
 
@@ -276,6 +279,24 @@ def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: ModelKind, name: str
             f"{name} has {rows} embeddings but its tokenizer has {len(tokenizer)} tokens, with ids up to {max(ids)}: "
             "it belongs to another model"
         )
+
+
+def _refuse_words_as_special(tokenizer: Any, folder: ModelFolder) -> None:
+    """Raise ModelError when a special token is a word, which would be cut out of sentences.
+
+    A token named as its role (`PAD`) is none, nor, but for the mask, one that tokenizer.json lists as special.
+    """
+    for name, token in tokenizer.special_tokens_map.items():
+        role = name.removesuffix("_token")
+        if not _WORD.fullmatch(token) or role in token.lower():
+            continue
+        path = folder.find("tokenizer.json")
+        listed = [] if path is None else read_object(path).get("added_tokens", [])
+        if role == "mask" or not any(each["content"] == token and each["special"] for each in listed):
+            raise ModelError(
+                f"{folder.name} has {quote(token)} as its {role} token, expected one that is no word, such as "
+                f"[{role.upper()}]: sentences with it would be read wrongly; correct {name} in tokenizer_config.json"
+            )
 
 
 def device_for(name: str | None) -> Any:

@@ -1,8 +1,9 @@
 """Readings cached on disk so that nothing is computed twice: one SQLite file for each model namespace.
 
 A batch is written in one transaction, so a killed process loses at most the batch in flight, and several
-processes may share a store. Every row carries a checksum: a damaged row is computed again, a damaged file is
-moved aside and a new one started, a file of a newer version is left alone; each with a `StoreWarning`.
+processes may share a store. Every row carries a checksum that begins with the namespace: a damaged row, or one of
+another model, is computed again, a damaged file is moved aside and a new one started, a file of a newer version is
+left alone; each with a `StoreWarning`.
 Files are opened, moved aside and deleted under a lock (`NAME.sqlite-lock`); a process whose file another one
 has replaced opens the new one before it saves.
 """
@@ -78,8 +79,12 @@ def store_dir() -> Path:
 class Store:
     """The readings of one model; `Store(None)` stores nothing."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, namespace: str | None = None) -> None:
+        """`namespace`: of the model; None: the name of the file."""
         self.path = path
+        if namespace is None and path is not None:
+            namespace = path.stem
+        self._salt = zlib.crc32((namespace or "").encode())  # of all checksums
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # the file that the connection is to
         self._usable = path is not None
@@ -90,7 +95,7 @@ class Store:
     def of(cls, namespace: str, model: str = "") -> Store:
         """The store of a model namespace in the user's cache; `model`: its name, for `unmask store`."""
         path = store_dir() / f"{namespace}.sqlite"
-        store = cls(path)
+        store = cls(path, namespace)
         if model and store.is_open and not path.with_suffix(NAME).exists():
             with suppress(OSError, OutputError):  # the name is for people: a store works without it
                 write_text(path.with_suffix(NAME), f"{model}\n")
@@ -119,7 +124,7 @@ class Store:
                 for key, stored in new.items():
                     if key in known:
                         known[key].merge(stored)
-                rows = [_pack(key, known.get(key, stored)) for key, stored in new.items()]
+                rows = [self._pack(key, known.get(key, stored)) for key, stored in new.items()]
                 connection.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?)", rows)
                 if sum(map(len, _select(connection, "key", list(new)))) < len(new):
                     raise sqlite3.DatabaseError("what is stored cannot be found again")
@@ -223,13 +228,32 @@ class Store:
         self, readings: dict[bytes, StoredReadings], keys: Sequence[bytes], connection: sqlite3.Connection
     ) -> None:
         for fetched in _select(connection, "key, sum, reads, received", keys):
-            rows = [row for row in fetched if _is_intact(*row)]
+            rows = [row for row in fetched if self._is_intact(*row)]
             if not _is_plausible(rows):
                 rows = [row for row in rows if _is_plausible([row])]
             readings.update((key, _unpack(reads, received)) for key, _, reads, received in rows)
             if len(rows) < len(fetched) and not self._warned:  # damaged rows are replaced when they are saved again
                 self._warned = True
-                _warn(f"damaged readings in {self.path} are computed again")
+                _warn(f"damaged readings, or those of another model, in {self.path} are computed again")
+
+    def _pack(self, key: bytes, stored: StoredReadings) -> tuple[Any, ...]:
+        reads = stored.reads.tobytes()
+        weights = stored.attention_received
+        received = None if weights is None else weights.astype("<f4").tobytes()
+        return key, self._checksum(key, reads, received), reads, received
+
+    def _is_intact(self, key: bytes, checksum: Any, reads: Any, received: Any) -> bool:
+        """Whether a row is as it was written, for this model."""
+        return (
+            isinstance(reads, bytes)
+            and isinstance(received, bytes | None)
+            and self._checksum(key, reads, received) == checksum
+            and len(reads) % READ.itemsize == 0
+            and len(received or b"") % 4 == 0
+        )
+
+    def _checksum(self, key: bytes, reads: bytes, received: bytes | None) -> int:
+        return zlib.crc32(key + reads + (received or b""), self._salt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,27 +338,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _pack(key: bytes, stored: StoredReadings) -> tuple[Any, ...]:
-    reads = stored.reads.tobytes()
-    weights = stored.attention_received
-    received = None if weights is None else weights.astype("<f4").tobytes()
-    return key, _checksum(key, reads, received), reads, received
-
-
 def _unpack(reads: bytes, received: bytes | None) -> StoredReadings:
     weights = None if received is None else np.frombuffer(received, dtype="<f4").astype(np.float64)
     return StoredReadings(np.frombuffer(reads, dtype=READ), weights)
-
-
-def _is_intact(key: bytes, checksum: Any, reads: Any, received: Any) -> bool:
-    """Whether a row is as it was written."""
-    return (
-        isinstance(reads, bytes)
-        and isinstance(received, bytes | None)
-        and _checksum(key, reads, received) == checksum
-        and len(reads) % READ.itemsize == 0
-        and len(received or b"") % 4 == 0
-    )
 
 
 def _is_plausible(rows: Sequence[tuple[Any, ...]]) -> bool:
@@ -343,10 +349,6 @@ def _is_plausible(rows: Sequence[tuple[Any, ...]]) -> bool:
     received = np.frombuffer(b"".join(row[3] or b"" for row in rows), dtype="<f4")
     finite = np.isfinite(reads["logprob"]).all() and np.isfinite(received).all()
     return bool(finite and all((reads[name] >= 0).all() for name in ("position", "token", "rank")))
-
-
-def _checksum(key: bytes, reads: bytes, received: bytes | None) -> int:
-    return zlib.crc32(key + reads + (received or b""))
 
 
 def _warn(message: str) -> None:

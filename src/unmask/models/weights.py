@@ -1,4 +1,4 @@
-"""Check that a checkpoint holds all weights and that they are finite; compute their fingerprint."""
+"""Check that a checkpoint holds all weights and that they are finite; compute a model's fingerprint."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import hashlib
 import json
 import math
 import re
+import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import ModelError
 
 STORE_FORMAT = 1  # increase when the meaning of stored readings changes
 _NOT_CONTENT = ("_name_or_path", "architectures", "_commit_hash", "transformers_version", "torch_dtype", "dtype")
+_SAMPLE = "The Nurse\u2019s  na\u00efve caf\u00e9, ABC 123."  # shows lower-casing, accents and spaces
 _LM_ADVICE = (
     "they would be random, and so would every score; give a checkpoint saved with its LM head "
     "(not a bare encoder, a sentence embedder or a classifier)"
@@ -84,16 +87,32 @@ def _surplus_layers(model: Any, unexpected: Iterable[str]) -> list[str]:
 
 
 def fingerprint(model: Any, tokenizer: Any, kind: str) -> str:
-    """A content hash of the weights, the configuration and the special tokens."""
+    """A content hash of the weights, the configuration and the tokenizer."""
     with ThreadPoolExecutor() as pool:
+        tokens = pool.submit(_tokenizer_digest, tokenizer)
         digests = list(pool.map(lambda item: _tensor_digest(*item), sorted(model.state_dict().items())))
     config = {key: value for key, value in model.config.to_dict().items() if key not in _NOT_CONTENT}
-    facts = [kind, tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.bos_token_id, config]
-    total = hashlib.blake2b(digest_size=16)
-    total.update(json.dumps(facts, sort_keys=True, default=str).encode())
-    for digest in digests:
+    total = hashlib.blake2b(json.dumps([kind, config], sort_keys=True, default=str).encode(), digest_size=16)
+    for digest in (tokens.result(), *digests):
         total.update(digest)
     return total.hexdigest()
+
+
+def _tokenizer_digest(tokenizer: Any) -> bytes:
+    """A hash of the tokenizer as it was loaded: vocabulary, merges, normalisation, and the roles of special tokens."""
+    roles = {role: [token, getattr(tokenizer, f"{role}_id")] for role, token in tokenizer.special_tokens_map.items()}
+    digest = hashlib.blake2b(json.dumps(roles, sort_keys=True).encode(), digest_size=16)
+    if tokenizer.is_fast:
+        digest.update(tokenizer.backend_tokenizer.to_str().encode())
+        return digest.digest()
+    vocabulary = sorted(tokenizer.get_vocab().items())
+    facts = [type(tokenizer).__name__, vocabulary, tokenizer(_SAMPLE, verbose=False)["input_ids"]]
+    digest.update(json.dumps(facts).encode())
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer.save_vocabulary(folder)
+        for path in sorted(Path(folder).iterdir()):
+            digest.update(path.read_bytes())
+    return digest.digest()
 
 
 def namespace_of(digest: str, dtype: str) -> str:

@@ -48,6 +48,8 @@ LIMITS = (
 WHY: Mapping[str, str] = {  # every check, and why it matters
     "lm-head": "The weights of the language-model head are in the checkpoint. If they were missing, "
     "transformers would initialise them at random and every score would be noise.",
+    "contract": "Does the server give the log-probabilities that it was asked for, and the same ones when it is asked "
+    "again? One that answers otherwise the second time gives noise, or serves another model now.",
     "masked-accuracy": "How often is a masked token the model's first guess? A model with low accuracy does "
     "not know the language of these sentences, and its preferences mean nothing.",
     "unmasked-accuracy": "How often does the model rank a token of the unmasked sentence first, and how probable "

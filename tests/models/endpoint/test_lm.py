@@ -12,14 +12,17 @@ import unmask
 import zoo
 from endpoint_server import NAME, Server, serve
 from models.endpoint.conftest import opened
+from unmask.audit.interpretation import INVALID, failure
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening, Serving
 from unmask.core.types import Pair
+from unmask.data import from_records
 from unmask.measures import find
 from unmask.measures.probes import next_tokens_probe
 from unmask.models import Engine, Store
+from unmask.models.endpoint import lm as endpoint_lm
 from unmask.models.endpoint import words
-from unmask.models.endpoint.lm import EndpointEngine
+from unmask.models.endpoint.lm import LEAST_REPEATED, EndpointEngine
 from unmask.models.endpoint.loading import open_endpoint
 from unmask.models.fill import top_words
 from unmask.models.loading import open_lm
@@ -82,13 +85,75 @@ def test_nothing_is_asked_twice_in_a_run_or_the_next(server: Server) -> None:
     known = len(server.asked)
     first.prime([*texts, *texts])
     first.prime(texts)
-    assert server.asked[known:] == texts
+    assert server.asked[known:] == [*texts, *texts]  # the second time to compare the answers
     again = opened(server)
     known = len(server.asked)
     again.prime([*texts, "A third."])
-    assert server.asked[known:] == ["A third."]
+    assert server.asked[known:] == ["A third.", *texts, "A third."]
     assert again.facts.fingerprint == first.facts.fingerprint
     assert again.tokens(again.encode(texts[0]).ids) == first.tokens(first.encode(texts[0]).ids)
+
+
+IMPOSSIBLE = {
+    **{"null": "gives no log-probability for", "nan": "gives the log-probability nan for"},
+    **{"infinity": "gives the log-probability -inf for", "sentinel": "gives the log-probability -9999 for"},
+    "positive": "gives the log-probability 5 for",
+}
+
+
+@pytest.mark.parametrize("fault", IMPOSSIBLE)
+def test_impossible_numbers_after_the_contract_check_are_unscored(server: Server, fault: str) -> None:
+    """A server that answers only the known prompts well would be measured by what is no log-probability."""
+    lm = opened(server)
+    server.faults = {fault}
+    result = unmask.audit(lm, data=[from_records([SENTENCES[:2]], name="one")], measures="ll")
+    (row,) = result.items.to_pylist()
+    assert row["outcome"] == "unscored"
+    assert f"the server {IMPOSSIBLE[fault]}" in row["reason"]
+    assert row["reason"].endswith("expected a number below 0")
+    server.faults = set()
+    opened(server).encode(SENTENCES[0])  # the wrong answer was not stored
+
+
+def test_a_server_that_answers_at_random_fails_a_check(server: Server) -> None:
+    """Its scores are noise; only the known prompts were asked twice before. Stored answers do not hide it."""
+    lm = opened(server)
+    server.faults = {"random"}
+    pairs = from_records([SENTENCES[:2]], name="one")
+    result = unmask.audit(lm, data=[pairs], measures="ll", options=unmask.Options(store=False))
+    assert "contract" in {check.name for check in unmask.gate(result, baseline=result).failed_checks}
+    assert failure(result, "one", "ll") == INVALID
+    lm.prime(SENTENCES)
+    check = lm.opening_check()
+    assert not check.ok
+    assert "the answers to 3 texts asked a second time differ by 0." in check.detail
+    server.faults = set()
+    later = opened(server)
+    server.faults = {"random"}
+    later.prime(SENTENCES)
+    assert not later.opening_check().ok
+
+
+def test_a_server_that_refuses_or_splits_a_text_the_second_time_fails_a_check(server: Server) -> None:
+    lm = opened(server)
+    lm.prime(SENTENCES)
+    assert lm.opening_check().ok
+    assert "3 texts asked a second time agree to" in lm.opening_check().detail
+    server.faults = {"null"}
+    lm.sentences.clear()
+    lm._repeats.asked = 0
+    lm.prime(SENTENCES)
+    assert "differ by their tokens, expected 0.1 at most" in lm.opening_check().detail
+
+
+def test_one_text_of_a_hundred_is_asked_a_second_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_lm, "REPEATED", 0.1)
+    lm = opened(server)
+    known = len(server.asked)
+    for begin in range(0, 45, 15):
+        lm.prime([f"Sentence number {number}." for number in range(begin, begin + 15)])
+    assert len(server.asked) == known + 45 + 5
+    assert lm.opening_check().detail.count("5 texts asked a second time") == 1
 
 
 def test_progress_is_shown_while_a_server_is_asked(server: Server) -> None:
@@ -112,7 +177,8 @@ def test_a_run_that_broke_off_is_resumed(server: Server, tmp_path: Path) -> None
     EndpointEngine(again, Store(tmp_path / "kept.sqlite"))
     known = len(server.asked)
     again.prime(texts)
-    assert sorted(server.asked[known:]) == sorted(texts[25:])
+    assert server.asked[known : known + 15] == texts[25:]
+    assert len(server.asked) == known + 15 + LEAST_REPEATED
 
 
 def test_another_model_behind_the_same_name_has_another_fingerprint(server: Server) -> None:
@@ -127,7 +193,7 @@ def test_another_model_behind_the_same_name_has_another_fingerprint(server: Serv
     finally:
         server.lm = kept
     assert after.facts.fingerprint != before.facts.fingerprint
-    assert server.asked[known:] == ["The nurse said so."]
+    assert server.asked[known:] == ["The nurse said so."] * 2  # the second time to compare the answers
 
 
 def test_the_only_model_of_a_server_needs_no_name(server: Server) -> None:

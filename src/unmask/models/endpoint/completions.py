@@ -7,7 +7,6 @@ answer count the begin-of-text token on some servers and not on others.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from unmask.models.endpoint.client import Client, Refused
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # in a token that is a part of a character
 LARGEST_BATCH = 16  # prompts in a request
 AHEAD = 2  # requests waiting for each that runs
+FLOOR, CEILING = -1000.0, 1e-3  # no softmax in 32 bits gives less; servers round a little above 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,11 @@ class Completions:
         return Completion(tuple(tokens), numbers, tuple(_top(each, self.name) for each in tops), generated)
 
 
+def is_logprob(value: float | None) -> bool:
+    """Whether a number can be the log-probability of a token; NaN, infinities and sentinels such as -9999 cannot."""
+    return value is not None and FLOOR < value < CEILING
+
+
 def _listed(given: Any) -> Any:
     """Log-probabilities as lists, where a server answers with an object for each token (`logprobs.content`)."""
     rows = given.get("content") if isinstance(given, dict) and "tokens" not in given else None
@@ -155,7 +160,7 @@ def _top(given: Any, name: str) -> dict[str, float]:
     if not isinstance(given, dict):
         raise ModelError(f"{name} answers with `top_logprobs` {quote(given)}, expected an object of tokens and numbers")
     found = {token: _number(value, name) for token, value in given.items()}
-    return {token: value for token, value in found.items() if value is not None and math.isfinite(value)}
+    return {token: value for token, value in found.items() if value is not None and is_logprob(value)}
 
 
 def spell(prompt: str, completion: Completion) -> Spelling | None:

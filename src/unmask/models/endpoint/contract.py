@@ -19,7 +19,15 @@ from itertools import takewhile
 
 from unmask.core.errors import ModelError, quote
 from unmask.models.endpoint.client import Refused
-from unmask.models.endpoint.completions import LARGEST_BATCH, Completion, Completions, Spelling, is_broken, spell
+from unmask.models.endpoint.completions import (
+    LARGEST_BATCH,
+    Completion,
+    Completions,
+    Spelling,
+    is_broken,
+    is_logprob,
+    spell,
+)
 
 PROMPTS = (
     "The doctor told the nurse that the patient was",
@@ -31,7 +39,6 @@ LONGER = f"{PROMPTS[0]} asleep when they came back from the kitchen."
 GENERATED = 4  # tokens generated after each prompt
 TOP = 5  # likeliest tokens asked for; the most that every server gives
 TOLERANCE = 0.1  # nats; servers that compute in 16 bits differ by some hundredths from one batch to another
-FLOOR = -1000.0  # no log-probability of a softmax in 32 bits is this low
 SAME = 3  # tokens of a log-probability equal to the last digit: a floor
 ADVICE = "the scores would be wrong; use a server with log-probabilities of the prompt, as vLLM has them"
 
@@ -90,7 +97,7 @@ class _Check:
         if missing:
             raise self.refuse(f"gives no log-probability for {quote(missing[0])} in a prompt")
         values = [value for _, value in _tokens(answer, first, spelt.end) if value is not None]
-        bad = [value for value in values if not (math.isfinite(value) and FLOOR < value < 1e-3)]
+        bad = [value for value in values if not is_logprob(value)]
         if bad:
             raise self.refuse(f"gives {bad[0]:g} for the log-probability of a token, expected a number below 0")
         if any(values.count(value) >= SAME for value in values if value < -1):

@@ -1,14 +1,16 @@
 """A model behind an endpoint, as measures and the engine use it: texts go out, tokens with log-probabilities come in.
 
 The tokenizer is the server's: a token's id is a number given to its text when it is first seen. The server cannot be
-asked for anything but the tokens of a text, each after those before it; what else a probe asks is refused.
+asked for anything but the tokens of a text, each after those before it; what else a probe asks is refused. Some texts
+are asked a second time: a server that answers at random fails the check `contract`.
 """
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -17,19 +19,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from unmask.core.errors import ModelError, Unscorable
+from unmask.core.errors import ModelError, Unscorable, quote
 from unmask.core.progress import Step
 from unmask.core.types import Check, Encoded, Probe
 from unmask.models.batches import Readings, Submission
 from unmask.models.endpoint.answers import Answer, AnswerStore, ScoredToken
-from unmask.models.endpoint.completions import Completion, Completions, spell
-from unmask.models.endpoint.contract import Contract
+from unmask.models.endpoint.completions import Completion, Completions, is_logprob, spell
+from unmask.models.endpoint.contract import TOLERANCE, Contract
 from unmask.models.engine import CPU_LIMITS, Engine
 from unmask.models.lm import Lm
 from unmask.models.network import Network
 from unmask.models.store import Store
 
 BEGIN = 0  # the id of what the server puts in front of a text
+LEAST_REPEATED, REPEATED = 3, 0.01  # texts asked a second time: at least so many, and this share
 MISSPELT = "the tokens of the server do not spell the sentence"
 OTHER_START = "the server began the sentence otherwise than the known prompts"
 ONLY = "an endpoint gives the log-probability of each token of a text given those before it, and nothing else"
@@ -62,6 +65,24 @@ class _Sentence:
     scores: tuple[ScoredToken, ...]
 
 
+@dataclass(slots=True)
+class _Repeats:
+    """How far the answers to texts that were asked a second time are apart."""
+
+    texts: int = 0  # that were answered, of which some are asked again
+    asked: int = 0
+    apart: float = 0.0  # nats; infinite where the second answer has other tokens, or is none
+
+    def detail(self) -> str:
+        """Part of the line of a check."""
+        if not self.asked:
+            return "no text was asked a second time"
+        if self.apart <= TOLERANCE:
+            return f"{self.asked} texts asked a second time agree to {self.apart:.1g} nats"
+        found = f"{self.apart:.3g} nats" if math.isfinite(self.apart) else "their tokens"
+        return f"the answers to {self.asked} texts asked a second time differ by {found}, expected {TOLERANCE} at most"
+
+
 @dataclass(frozen=True, eq=False)
 class EndpointLm(Lm):
     """A causal model behind an endpoint; satisfies `Reader`."""
@@ -70,6 +91,7 @@ class EndpointLm(Lm):
     contract: Contract = field(kw_only=True)
     sentences: dict[str, _Sentence | str] = field(default_factory=dict, repr=False)  # a string: why there is none
     scores: dict[tuple[int, ...], tuple[ScoredToken, ...]] = field(default_factory=dict, repr=False)
+    _repeats: _Repeats = field(default_factory=_Repeats, repr=False)
     _ids: dict[str, int] = field(default_factory=dict, repr=False)
     _texts: list[str] = field(default_factory=lambda: [""], repr=False)  # by id
     _stores: list[Store] = field(default_factory=list, repr=False)  # the one in use is the last
@@ -103,8 +125,9 @@ class EndpointLm(Lm):
         self._stores.append(store)
 
     def opening_check(self) -> Check:
-        """What was found when the endpoint was opened."""
-        return Check("contract", True, self.contract.detail())
+        """What was found when the endpoint was opened, and when texts were asked a second time."""
+        detail = f"{self.contract.detail()}; {self._repeats.detail()}"
+        return Check("contract", self._repeats.apart <= TOLERANCE, detail)
 
     @property
     def search_words(self) -> Callable[[Sequence[str], int, int], tuple[Any, ...]]:
@@ -119,13 +142,17 @@ class EndpointLm(Lm):
         empty = [text for text in new if not text]
         self.sentences.update(dict.fromkeys(empty, "no text: the tokenizer finds no token in the sentence"))
         asked = [text for text in new if text]
+        answered: dict[str, Answer] = {}
         for done, (text, answer) in enumerate(self._answers(asked), 1):
             if progress is not None:
                 progress(done / len(asked))
-            self.sentences[text] = answer if isinstance(answer, str) else self._sentence(text, answer)
-            found = self.sentences[text]
+            found = answer if isinstance(answer, str) else self._sentence(text, answer)
+            self.sentences[text] = found
             if isinstance(found, _Sentence):
                 self.scores[found.encoded.ids] = found.scores
+            if not isinstance(answer, str):
+                answered[text] = answer
+        self._ask_again(answered)
 
     def encode(self, text: str, second: str | None = None) -> Encoded:
         """The tokens of a text; with `second`, of both, whose content is the second."""
@@ -170,6 +197,17 @@ class EndpointLm(Lm):
                 kept.save({text: answer})
             yield text, answer
 
+    def _ask_again(self, answers: Mapping[str, Answer]) -> None:
+        """Ask some texts a second time, stored ones too, and record how far the answers are apart."""
+        known = self._repeats
+        known.texts += len(answers)
+        due = max(LEAST_REPEATED, math.ceil(REPEATED * known.texts)) - known.asked
+        texts = list(answers)[:: max(1, len(answers) // due)][:due] if due > 0 else []
+        for text, given in self.server.complete_all(texts):
+            again = given if isinstance(given, str) else echo_answer(text, given)
+            known.asked += 1
+            known.apart = max(known.apart, _distance(answers[text], again))
+
     def _sentence(self, text: str, answer: Answer) -> _Sentence | str:
         spelt = spell(text, Completion(tuple(each.text for each in answer), tuple(each.logprob for each in answer), ()))
         if spelt is None:
@@ -210,14 +248,31 @@ def _close(store: Store) -> None:
 def echo_answer(text: str, completion: Completion) -> Answer | str:
     """What an answer says about the tokens of the text, in the precision of the store; or why it says nothing."""
     spelt = spell(text, completion)
-    return MISSPELT if spelt is None else tuple(_scored(completion, at) for at in range(spelt.end))
+    if spelt is None:
+        return MISSPELT
+    for at, (token, value) in enumerate(zip(completion.tokens[: spelt.end], completion.logprobs, strict=False)):
+        if not is_logprob(value) and (at > 0 or value is not None):  # the first has nothing before it
+            found = "no log-probability" if value is None else f"the log-probability {value:g}"
+            return f"the server gives {found} for {quote(token)}, expected a number below 0"
+    return tuple(_scored(completion, at) for at in range(spelt.end))
 
 
 def _scored(completion: Completion, at: int) -> ScoredToken:
     value, top = completion.logprobs[at], completion.top[at]
-    if value is None or not np.isfinite(value):
+    if value is None:
         return ScoredToken(completion.tokens[at], None)
-    return ScoredToken(completion.tokens[at], float(np.float32(value)), bool(top) and value >= max(top.values()) - 1e-9)
+    is_first = bool(top) and value >= max(top.values()) - 1e-9
+    return ScoredToken(completion.tokens[at], min(0.0, float(np.float32(value))), is_first)
+
+
+def _distance(one: Answer, other: Answer | str) -> float:
+    """The largest difference of two answers, in nats; infinite if they do not have the same tokens."""
+    if isinstance(other, str) or [token.text for token in one] != [token.text for token in other]:
+        return math.inf
+    values = [(a.logprob, b.logprob) for a, b in zip(one, other, strict=True)]
+    if any((a is None) != (b is None) for a, b in values):
+        return math.inf
+    return max((abs(a - b) for a, b in values if a is not None and b is not None), default=0.0)
 
 
 class EndpointEngine(Engine):
