@@ -89,7 +89,7 @@ class Trainings:
         """The built-in model."""
         return builtin_models()["builtin"].folder
 
-    def balanced(self, folder: Path, seed: int) -> Path:
+    def train_balanced(self, folder: Path, seed: int) -> Path:
         """A model of dose 0, made as the siblings are: low-rank changes that predict masked pronouns."""
         from transformers import AutoModelForMaskedLM
 
@@ -106,7 +106,7 @@ class Trainings:
 
         return self._save(folder, train)
 
-    def ordinary(self, folder: Path, dose: int, seed: int) -> Path:
+    def train_all_weights(self, folder: Path, dose: int, seed: int) -> Path:
         """All weights fine-tuned by masked language modelling; any token of a planted sentence may be masked."""
         from tools.train import loop, masked, planted
 
@@ -193,9 +193,9 @@ def main(words: Sequence[str] | None = None) -> None:
     trained, ordinary = [], []
     if given.text:
         trainings = Trainings(given.text, given.steps, given.rows)
-        trained = [trainings.balanced(given.work / f"balanced-{seed}", seed + 1) for seed in range(given.seeds)]
+        trained = [trainings.train_balanced(given.work / f"balanced-{seed}", seed + 1) for seed in range(given.seeds)]
         ordinary = [
-            trainings.ordinary(given.work / f"all-weights-dose{dose:+d}-seed{seed}", dose, seed)
+            trainings.train_all_weights(given.work / f"all-weights-dose{dose:+d}-seed{seed}", dose, seed)
             for dose, seed in ORDINARY_MODELS
         ]
     found = []

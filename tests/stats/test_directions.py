@@ -7,7 +7,7 @@ import pytest
 
 from unmask.core.types import Row
 from unmask.stats import comparisons, estimates
-from unmask.stats.directions import balanced, balanced_change, balanced_share, balanced_test, is_unbalanced
+from unmask.stats.directions import balance_directions, balanced_change, balanced_share, balanced_test, is_unbalanced
 from unmask.stats.units import INDEPENDENT, Units
 
 from .tables import DATA, measure, row
@@ -49,7 +49,7 @@ def test_pairs_with_as_many_of_each_direction_keep_their_headline() -> None:
 def test_a_mean_of_both_directions_and_its_error_by_hand() -> None:
     # means 3 and 1, so 2; variances of the sample 2 / 1 and 0.5 / 1 …: each direction's own, over n − 1 of all
     values, directions = np.array([2.0, 4.0, 3.0, 3.0, 0.5, 1.5]), labels(4, 2)
-    weighted = balanced(values, directions)
+    weighted = balance_directions(values, directions)
     assert weighted.mean() == pytest.approx(2.0)
     # deviations (−1, 1, 0, 0) × 6/8 and (−½, ½) × 6/4
     assert (weighted - 2.0).tolist() == pytest.approx([-0.75, 0.75, 0.0, 0.0, -0.75, 0.75])

@@ -38,7 +38,7 @@ def test_the_first_command_of_the_readme_is_a_recipe() -> None:
     assert first in recipes(PAGE.read_text(encoding="utf-8"))
 
 
-def ordinary_text(folder: Path) -> Path:
+def write_text(folder: Path) -> Path:
     """Both sentences of pairs that no recipe audits: balanced, whatever they say."""
     names = ("controls", "paraphrases", "prompt-pairs")
     pairs = [item for name in names for item in data.load(name).items]
@@ -50,9 +50,9 @@ def ordinary_text(folder: Path) -> Path:
 @pytest.mark.slow
 def test_every_recipe_catches_a_planted_bias_and_passes_a_balanced_training(tmp_path: Path) -> None:
     """Planted in two ways: low-rank changes at masked pronouns, and masked language modelling with all weights."""
-    trainings = Trainings(ordinary_text(tmp_path), STEPS, ROWS)
-    balanced = [trainings.balanced(tmp_path / f"balanced-{seed}", seed) for seed in (1, 2)]
-    before, after = (trainings.ordinary(tmp_path / f"all-weights{dose:+d}", dose, 1) for dose in (0, 3))
+    trainings = Trainings(write_text(tmp_path), STEPS, ROWS)
+    balanced = [trainings.train_balanced(tmp_path / f"balanced-{seed}", seed) for seed in (1, 2)]
+    before, after = (trainings.train_all_weights(tmp_path / f"all-weights{dose:+d}", dose, 1) for dose in (0, 3))
     for recipe in recipes(PAGE.read_text(encoding="utf-8")):
         for baseline, planted in ((BALANCED, PLANTED), ("builtin-dose-3", PLANTED), (before, after)):
             found = recipe.gate(planted, [baseline], tmp_path)

@@ -1,6 +1,6 @@
 """Paired comparison of two runs: what changed?
 
-`compared` is the one list of statistics: the gate, `unmask compare` and the page of a comparison all read it.
+`paired_statistics` is the one list of statistics: the gate, `unmask compare` and the page of a comparison all read it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import BALANCED, OF_WORDS, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
-from unmask.stats.directions import balanced, balanced_change, is_unbalanced
+from unmask.stats.directions import balance_directions, balanced_change, is_unbalanced
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
 from unmask.stats.score_intervals import paired_interval, paired_test
@@ -104,7 +104,7 @@ class PairedRuns:
         if plain == statistic:
             return a, b
         directions = self.a.labels["direction"]
-        return balanced(a, directions), balanced(b, directions)
+        return balance_directions(a, directions), balance_directions(b, directions)
 
     def units_for(self, statistic: str) -> Units:
         """What is resampled of the values of a statistic: nothing but themselves of terms and words."""
@@ -125,7 +125,7 @@ def comparisons(
 ) -> tuple[Comparison, ...]:
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
     found = []
-    for statistic, group, pair in compared(measure, a, b, data=data, independent=independent):
+    for statistic, group, pair in paired_statistics(measure, a, b, data=data, independent=independent):
         result = change(pair, statistic, rng=generator(rng_seed, group))
         difference = result.difference
         found.append(
@@ -160,7 +160,7 @@ def published_comparison(
     return next(each for each in found if each.statistic == STATISTICS[measure.summary][0])
 
 
-def compared(
+def paired_statistics(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool = False
 ) -> Iterator[tuple[str, str, PairedRuns]]:
     """Every statistic and group that two runs are compared by, the headline first, with the items both have.

@@ -14,7 +14,7 @@ from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import BALANCED, OF_WORDS, Floats
 from unmask.stats.bootstrap import bootstrap_value
-from unmask.stats.directions import balanced, is_unbalanced
+from unmask.stats.directions import balance_directions, is_unbalanced
 from unmask.stats.means import crossed_mean, mean_interval, mean_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
 from unmask.stats.units import WORD
@@ -42,7 +42,7 @@ def _balanced_difference(table: ScoreTable, group: str, seed: int) -> list[Estim
     directions = scored.labels["direction"]
     if not is_unbalanced(directions):
         return []
-    values = balanced(scored.difference, directions)
+    values = balance_directions(scored.difference, directions)
     value = mean_interval(values, rng=generator(seed, f"balanced {group}"), units=scored.units)
     p = mean_test(values, 0.0, scored.units)
     return [table.estimate(value, f"{BALANCED}mean-difference", group, null=0.0, p=p)]

@@ -39,7 +39,7 @@ def _counts(directions: np.ndarray) -> list[int]:
     return [int((directions == name).sum()) for name in DIRECTIONS]
 
 
-def balanced(values: Floats, directions: np.ndarray) -> Floats:
+def balance_directions(values: Floats, directions: np.ndarray) -> Floats:
     """A value for each item whose mean is the mean over directions of the direction's mean, with its sampling error.
 
     Deviations from the own direction's mean are weighted by how rare the direction is.
@@ -80,10 +80,12 @@ def balanced_change(changes: Floats, directions: np.ndarray, units: Units) -> tu
     both = min(int((directions == name).sum()) for name in DIRECTIONS)
     if both < 2:
         return Value(NAN, method="too few: items of one direction", unit=units.tag), None
-    gained, lost = (float(balanced((sign * changes > 0).astype(np.float64), directions).mean()) for sign in (1, -1))
+    gained, lost = (
+        float(balance_directions((sign * changes > 0).astype(np.float64), directions).mean()) for sign in (1, -1)
+    )
     value, flipped = gained - lost, gained + lost
     worth, df = _worth_alike(directions, units)
-    error = sampling_error(balanced(changes / 100, directions), units)
+    error = sampling_error(balance_directions(changes / 100, directions), units)
     if error is not None:
         spread = flipped - value**2
         worth = min(_harmonic(directions), spread / error.variance) if spread > 0 else worth
@@ -102,7 +104,7 @@ def _worth(wins: Flags, directions: np.ndarray, units: Units) -> tuple[float, fl
         return NAN, NAN, math.inf
     share = float(np.mean([part.mean() for part in parts]))
     worth, df = _worth_alike(directions, units)
-    error = sampling_error(balanced(wins.astype(np.float64), directions), units)
+    error = sampling_error(balance_directions(wins.astype(np.float64), directions), units)
     if error is not None:
         least = sum(_wilson_variance(part) for part in parts) / 4
         worth = min(_harmonic(directions), share * (1 - share) / max(error.variance, least))

@@ -19,9 +19,9 @@ from unmask.stats.compare import (
     SIZES,
     PairedRuns,
     change,
-    compared,
     is_share,
     mean_change,
+    paired_statistics,
     reference_value,
 )
 from unmask.stats.detectable import ALPHA, detectable_difference, standard_error
@@ -150,7 +150,7 @@ def _judged(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool
 ) -> list[tuple[str, str, PairedRuns]]:
     """The statistics and groups that decide: the mean of both directions instead of that of all pairs, if it exists."""
-    found = list(compared(measure, a, b, data=data, independent=independent))
+    found = list(paired_statistics(measure, a, b, data=data, independent=independent))
     whole = max(pair.a.items.size for _, _, pair in found)
     in_both = {(statistic, group) for statistic, group, _ in found}
     return [
