@@ -234,9 +234,9 @@ def test_means_carry_the_error_of_low_precision() -> None:
 @pytest.mark.parametrize(
     ("estimate", "unseen", "fell_back", "stated"),
     [
-        (0.0093, 0.03, False, ("0.009, estimated by", "and 0.03 for larger, rare errors", "random pairs found none)")),
-        (1e-12, 0.0, False, ("less than 0.001, estimated by", "less than 0.001 for larger, rare errors", "found none")),
-        (0.0, 0.0, True, ("less than 0.001, estimated by", "found some for aul, now scored again whole")),
+        (0.0093, 0.03, False, ("0.009 by an extreme", "plus 0.03 for larger, rare errors", "beyond the fit: none)")),
+        (1e-12, 0.0, False, ("less than 0.001 by an extreme", "plus less than 0.001 for larger", "fit: none)")),
+        (0.0, 0.0, True, ("less than 0.001 by an extreme", "beyond the fit: in aul, scored again whole)")),
     ],
 )
 def test_the_check_states_estimates_and_what_the_guard_found(
@@ -247,7 +247,8 @@ def test_the_check_states_estimates_and_what_the_guard_found(
     (check,) = precision_checks(low_and_high()[1], [one])
     assert check.ok
     assert "extreme-value fit to 64 pairs" in check.detail
-    assert "guard of 20 random pairs" in check.detail
+    assert "guard: 20 random pairs" in check.detail
+    assert "estimated chance that any decision is not that of fp32, highest for aul: " in check.detail
     assert all(part in check.detail for part in stated)
     assert "at most" not in check.detail
 
@@ -256,8 +257,24 @@ def test_the_chance_of_a_measure_adds_up_over_its_precisions() -> None:
     last = replace(CERTIFICATE, precision="fp32+tf32", next_precision="fp32", estimate=0.008, unseen=0.01)
     other = replace(CERTIFICATE, measure="cps", estimate=0.012)
     (check,) = precision_checks(low_and_high()[1], [CERTIFICATE, other, last])
-    assert "fp32: 0.02, estimated" in check.detail
-    assert "and 0.04 for larger" in check.detail
+    assert "highest for aul: 0.02 by an extreme-value fit" in check.detail
+    assert "plus 0.04 for larger" in check.detail
+    assert "guard: 40 random pairs" in check.detail
+
+
+def test_a_measure_that_scored_no_pair_does_not_stop_the_check() -> None:
+    """Data of which a measure can score nothing would end the audit with a traceback."""
+    nothing = replace(CERTIFICATE, measure="cps", pairs=0, rescored=0, guard=0, estimate=0.0, unseen=0.0)
+    (check,) = precision_checks(low_and_high()[1], [CERTIFICATE, nothing])
+    assert "(aul 60%, cps 0%)" in check.detail
+
+
+def test_the_band_of_two_parts_is_that_of_the_pairs_left() -> None:
+    """A part scored again whole has no band, and would otherwise hide the other's."""
+    whole = replace(CERTIFICATE, rescored=100, band=0.0, fell_back=True)
+    merged = CERTIFICATE.merge(whole)
+    assert (merged.band, merged.fell_back, merged.rescored) == (CERTIFICATE.band, True, 160)
+    assert whole.merge(whole).band == 0.0
 
 
 def test_certified_decisions_need_a_model_in_fp32() -> None:

@@ -108,6 +108,18 @@ def test_what_has_no_difference_is_scored_again_and_what_is_absent_is_not() -> N
     assert 6 not in chosen.left
 
 
+def test_a_measure_with_no_pair_in_this_precision_selects_nothing() -> None:
+    """A second step has none where the first scored everything again."""
+    gaps, errors = drawn()
+    none = Differences(np.full(PAIRS, np.nan), np.ones(PAIRS))
+    some = Differences(np.abs(gaps), np.ones(PAIRS))
+    for columns in ([none], [some, none]):
+        oracle = Errors(*[errors] * len(columns))
+        selections = select(columns, LENGTHS, ASKED, part=1.0, rng=np.random.default_rng(1), oracle=oracle)
+        assert (selections[-1].left.size, selections[-1].estimate, selections[-1].unseen) == (0, 0.0, 0.0)
+        assert oracle.scored(len(columns) - 1) == set()
+
+
 def test_too_few_errors_for_a_fit_score_everything_again() -> None:
     gaps, errors = drawn()
     oracle = Errors(errors)

@@ -1,4 +1,4 @@
-"""Score in low precision and repeat in a higher one what it may decide otherwise, so that decisions are those of fp32.
+"""Score in low precision, and again in a higher one what it may decide otherwise, to keep the decisions of fp32.
 
 `models.precision.ladder` gives the precisions, the fastest first. All pairs are scored in the first, and from each
 precision to the next those that `audit.selection` names are scored again. The chance that a decision is still another
@@ -77,7 +77,7 @@ class Certificate:
                 name: max(getattr(self, name), getattr(other, name), key=abs)
                 for name in ("largest_error", "mean_error", "error_deviation")
             },
-            band=min(self.band, other.band),
+            band=min((each.band for each in (self, other) if each.band), default=0.0),
             fell_back=self.fell_back or other.fell_back,
         )
 
@@ -145,18 +145,18 @@ def _summary(certificates: Sequence[Certificate]) -> str:
     """What was scored again, and the estimated chance that a decision is still another."""
     first = [each for each in certificates if each.precision == certificates[0].precision]
     names = dict.fromkeys(each.next_precision for each in certificates)
-    shares = [f"{each.measure} {each.rescored / each.pairs:.0%}" for each in first]
-    steps = [[each for each in certificates if each.measure == one.measure] for one in first]
-    by_fit, unseen = (
-        _chance(max(sum(getattr(each, name) for each in own) for own in steps)) for name in ("estimate", "unseen")
-    )
-    refuted = dict.fromkeys(each.measure for each in certificates if each.fell_back)
-    outcome = f"found some for {', '.join(refuted)}, now scored again whole" if refuted else "found none"
+    shares = [f"{each.measure} {each.rescored / max(1, each.pairs):.0%}" for each in first]
+    of_measures = [[each for each in certificates if each.measure == one.measure] for one in first]
+    worst = max(of_measures, key=lambda own: sum(each.estimate + each.unseen for each in own))
+    by_fit, unseen = _chance(sum(each.estimate for each in worst)), _chance(sum(each.unseen for each in worst))
+    refuted = list(dict.fromkeys(each.measure for each in certificates if each.fell_back))
+    outcome = f"in {', '.join(refuted)}, scored again whole" if refuted else "none"
     return (
         f"scored in {first[0].precision}, and again in {' and '.join(names)} where decisions could differ "
-        f"({', '.join(shares)}); chance that any decision of a measure is not that of fp32: {by_fit}, estimated by an "
-        f"extreme-value fit to {min(each.sampled for each in first)} pairs, and {unseen} for larger, rare errors "
-        f"(a guard of {min(each.guard for each in first)} random pairs {outcome})"
+        f"({', '.join(shares)}); estimated chance that any decision is not that of fp32, highest for "
+        f"{worst[0].measure}: {by_fit} by an extreme-value fit to {worst[0].sampled} pairs, plus {unseen} for larger, "
+        f"rare errors (guard: {sum(each.guard for each in worst):,} random pairs; errors beyond the fit: "
+        f"{outcome})"
     )
 
 
@@ -228,6 +228,7 @@ class _Block:
             keys = [[(item, each.name) for item in ids] for each, ids in zip(self.measures, items, strict=True)]
             return [np.array([_error(before[key], self.scores[key]) for key in column]) for column in keys]
 
+        # always the same pairs, so that a repeated audit gives the same scores whatever its seed
         rng = generator(0, self.data, *names, self.items[0].id)
         selections = select(columns, lengths, asked, part=part, rng=rng, oracle=score_again)
         return [

@@ -106,12 +106,8 @@ def select(
     for number, promotion in enumerate(promotions):
         refuted = promotion.has_outlier or promotion.is_refuted(more[number], errors[number])
         selections[number] = replace(selections[number], fell_back=refuted)
-    rest = [each.left if each.fell_back else each.left[:0] for each in selections]
-    oracle(rest)
-    return [
-        replace(each, left=np.setdiff1d(each.left, scored), expected=each.expected * (not each.fell_back))
-        for each, scored in zip(selections, rest, strict=True)
-    ]
+    oracle([each.left if each.fell_back else each.left[:0] for each in selections])
+    return [replace(each, left=each.left[:0], expected=0.0) if each.fell_back else each for each in selections]
 
 
 def unseen_risk(left: int, clean: int) -> float:
