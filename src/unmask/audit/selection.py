@@ -4,13 +4,13 @@
    from the longest tenth of the pairs, the rest near zero, where most pairs must be scored again anyway.
 2. An extreme-value fit (`stats.tail`) to the errors, one for the longest tenth and one for the others, estimates for
    each pair how often an error turns its decision. The pairs near zero are scored again, until the expected number of
-   wrong decisions among the others is at most the target. Pairs without a fit, for few
-   errors, all are.
+   wrong decisions among the others is at most the target. Pairs with too few errors for a fit all are.
 3. Rare large errors are in no fit to a sample that has none of them. So the guard, random pairs of those left, is
-   scored again too. One error beyond what the fit expects of 1 pair in 1,000, and all pairs are.
+   scored again too. One error beyond what the fit expects of 1 pair in 1,000, there, near zero or in the sample (by a
+   fit to its other errors), and all pairs are scored again.
 
 The guard is as large as it takes for the chance that it has no large error, and yet one turns a decision, to be at most
-`UNSEEN`, whatever share of the pairs has large errors (`unseen_risk`).
+`UNSEEN`, whatever share of the pairs has large errors (`unseen_risk`). `tools/certified_rates.py` simulates all this.
 """
 
 from __future__ import annotations
