@@ -1,4 +1,4 @@
-"""Certified decisions are those of fp32, although most scores are computed in a lower precision."""
+"""Certified decisions are those of fp32, although scores stay in a lower precision."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
 
 import unmask
 import zoo
-from unmask.audit import certified
+from unmask.audit import certified, selection
 from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
@@ -40,13 +38,19 @@ NOUNS = (
 VERBS = ("said", "knew", "had told everybody", "wrote in a letter", "thought", "was sure", "heard on the way home")
 ENDS = ("was late", "had won", "slept", "could not come to the house", "was right", "sang", "went away with the others")
 
+CERTIFICATE = Certificate(
+    *("made", "aul", "fp16", "fp32", 100, 64, 0.1, 0.0, 0.0, 60, 0.1),
+    **{"guard": 20, "fell_back": False, "estimate": 0.01, "unseen": 0.03},
+)
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _small_samples() -> Iterator[None]:
     """Smaller samples need fewer pairs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certified, "SAMPLE", 64)
-        patch.setattr(certified, "LATER_SAMPLE", 32)
+        patch.setattr(certified, "LATER_SAMPLE", 48)
+        patch.setattr(selection, "GUARD", 8)
         yield
 
 
@@ -114,26 +118,35 @@ def test_everything_inside_the_band_is_scored_again() -> None:
         hidden = 10.0 ** -(find(each.measure).decimals or 300)
         left = [abs(low[each.measure, item].difference) - hidden for item in own if item not in set(again)]
         assert each.band == pytest.approx(min(left))
-        assert 0 < each.bound <= certified.BOUND
+        assert 0 < each.estimate <= selection.STATED * selection.TARGET
+        assert 0 < each.unseen <= selection.UNSEEN
+        assert 0 < each.guard < each.rescored
+        assert not each.fell_back
         assert each.largest_error > 0
 
 
-def test_the_sample_covers_the_range_of_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {}
-    original = certified._sample
+def test_an_error_beyond_the_fit_scores_everything_in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A precision that is grossly wrong for a few pairs would otherwise be trusted for the pairs left."""
+    low, high = low_and_high()
+    bad = {(item.id, "aul") for item in pairs()[::20]}
+    real = certified.score_items
 
-    def keep(block, columns, engine, size):
-        asked["sample"] = original(block, columns, engine, size)
-        return asked["sample"]
+    def wrong(data, items, measures, engine, **options):
+        for chunk in real(data, items, measures, engine, **options):
+            yield [
+                replace(each, row=replace(each.row, scores={"more": each.row.scores["more"] + 50, "less": 0.0}))
+                if engine.lm is low and (each.row.item, each.row.measure) in bad
+                else each
+                for each in chunk
+            ]
 
-    monkeypatch.setattr(certified, "_sample", keep)
-    run(low_and_high(), pairs(), ("aul",))
-    lengths = sorted(len(item.more.split()) for item in pairs())
-    quarter = len(lengths) // 4
-    of_sample = [len(item.more.split()) for item in pairs() if item.id in asked["sample"]]
-    assert len(of_sample) >= certified.SAMPLE
-    assert sum(length <= lengths[quarter] for length in of_sample) >= certified.SAMPLE // 3
-    assert sum(length >= lengths[3 * quarter] for length in of_sample) >= certified.SAMPLE // 10
+    monkeypatch.setattr(certified, "score_items", wrong)
+    rows, made, _ = run((low, high), pairs(), ("aul", "cps"))
+    aul, cps = made
+    assert {rows["aul", item.id].precision for item in pairs()} == {"fp32"}
+    assert (aul.fell_back, aul.rescored, aul.band, aul.estimate, aul.unseen) == (True, len(pairs()), 0.0, 0.0, 0.0)
+    assert not cps.fell_back
+    assert cps.rescored < len(pairs())
 
 
 def test_blocks_are_certified_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +156,8 @@ def test_blocks_are_certified_one_by_one(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(row.outcome == high[key].outcome for key, row in rows.items())
     assert [each.pairs for each in made] == [len(pairs())]
     assert made[0].sampled >= 2 * certified.SAMPLE
-    assert made[0].bound <= certified.BOUND
+    assert made[0].estimate <= selection.STATED * selection.TARGET
+    assert made[0].unseen <= selection.UNSEEN
 
 
 def test_little_data_is_scored_in_fp32_alone() -> None:
@@ -203,7 +217,7 @@ def test_three_precisions_give_the_decisions_of_the_last() -> None:
 
 
 def test_means_carry_the_error_of_low_precision() -> None:
-    one = Certificate("made", "aul", "fp16", "fp32", 100, 64, 0.1, 0.01, 0.02, 60, 0.1, 0.001)
+    one = replace(CERTIFICATE, mean_error=0.01, error_deviation=0.02)
     estimate = Estimate(1.0, 0.5, 1.5, "t", measure="aul", data="made", statistic="mean-difference", n=100)
     (wide,) = widen([estimate], [one])
     more = 0.4 * (0.01 + 3 * 0.02 / 8)
@@ -215,12 +229,58 @@ def test_means_carry_the_error_of_low_precision() -> None:
     assert widen([replace(estimate, statistic="asld", low=0.0)], [one])[0].low == 0
 
 
+@pytest.mark.parametrize(
+    ("estimate", "unseen", "fell_back", "stated"),
+    [
+        (0.0093, 0.03, False, ("0.009 by an extreme", "plus 0.03 for larger, rare errors", "beyond the fit: none)")),
+        (1e-12, 0.0, False, ("less than 0.001 by an extreme", "plus less than 0.001 for larger", "fit: none)")),
+        (0.0, 0.0, True, ("less than 0.001 by an extreme", "beyond the fit: in aul, scored again whole)")),
+    ],
+)
+def test_the_check_states_estimates_and_what_the_guard_found(
+    estimate: float, unseen: float, stated: tuple[str, ...], *, fell_back: bool
+) -> None:
+    """A fit would otherwise be read as a bound, and a number below what it can tell as knowledge."""
+    one = replace(CERTIFICATE, estimate=estimate, unseen=unseen, fell_back=fell_back)
+    (check,) = precision_checks(low_and_high()[1], [one])
+    assert check.ok
+    assert "extreme-value fit to 64 pairs" in check.detail
+    assert "guard: 20 random pairs" in check.detail
+    assert "estimated chance that any decision is not that of fp32, highest for aul: " in check.detail
+    assert all(part in check.detail for part in stated)
+    assert "at most" not in check.detail
+
+
+def test_the_chance_of_a_measure_adds_up_over_its_precisions() -> None:
+    last = replace(CERTIFICATE, precision="fp32+tf32", next_precision="fp32", estimate=0.008, unseen=0.01)
+    other = replace(CERTIFICATE, measure="cps", estimate=0.012)
+    (check,) = precision_checks(low_and_high()[1], [CERTIFICATE, other, last])
+    assert "highest for aul: 0.02 by an extreme-value fit" in check.detail
+    assert "plus 0.04 for larger" in check.detail
+    assert "guard: 40 random pairs" in check.detail
+
+
+def test_a_measure_that_scored_no_pair_does_not_stop_the_check() -> None:
+    """Data of which a measure can score nothing would end the audit with a traceback."""
+    nothing = replace(CERTIFICATE, measure="cps", pairs=0, rescored=0, guard=0, estimate=0.0, unseen=0.0)
+    (check,) = precision_checks(low_and_high()[1], [CERTIFICATE, nothing])
+    assert "(aul 60%, cps 0%)" in check.detail
+
+
+def test_the_band_of_two_parts_is_that_of_the_pairs_left() -> None:
+    """A part scored again whole has no band, and would otherwise hide the other's."""
+    whole = replace(CERTIFICATE, rescored=100, band=0.0, fell_back=True)
+    merged = CERTIFICATE.merge(whole)
+    assert (merged.band, merged.fell_back, merged.rescored) == (CERTIFICATE.band, True, 160)
+    assert whole.merge(whole).band == 0.0
+
+
 def test_certified_decisions_need_a_model_in_fp32() -> None:
     half = open_lm(zoo.folder("bert-uncased"), Opening(dtype="bf16"))
     with pytest.raises(ModelError, match="dtype is bf16, but certified decisions are those of fp32"):
         precisions_for(half, "certified")
-    assert precisions_for(half, "auto") == (half,)
-    assert precisions_for(low_and_high()[1], "auto") == (low_and_high()[1],)  # a CPU
+    assert precisions_for(half, "plain") == (half,)
+    assert precisions_for(low_and_high()[1], "plain") == (low_and_high()[1],)
 
 
 def test_a_processor_without_bf16_products_has_fp32_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +313,8 @@ def test_an_audit_records_what_was_scored_again(tmp_path, monkeypatch: pytest.Mo
     (recorded,) = result.meta["details"]["precision"]
     assert recorded["rescored"] == result.items["precision"].to_pylist().count("fp32")
     assert recorded["band"] > 0
-    assert 0 < recorded["bound"] <= certified.BOUND
+    assert 0 < recorded["estimate"] <= selection.STATED * selection.TARGET
+    assert recorded["guard"] > 0
     assert result.meta["options"]["precision"] == ["bf16", "fp32"]
     assert plain.meta["details"]["precision"] == []
     (check,) = [check for check in result.checks if check.name == "precision"]
@@ -274,22 +335,3 @@ def test_scoring_again_asks_for_nothing_but_the_items_named() -> None:
     assert [(each.row.item, each.row.measure) for chunk in chunks for each in chunk] == [
         *((pairs()[0].id, "aul"), (pairs()[1].id, "cps"))
     ]
-
-
-@pytest.mark.parametrize(
-    ("kind", "parameters", "device", "certifies"),
-    [
-        ("masked", 110_000_000, "cuda", True),
-        ("masked", 22_000_000, "cuda", False),
-        ("masked", 110_000_000, "cpu", False),
-        ("causal", 135_000_000, "cuda", False),
-        ("causal", 7_000_000_000, "cuda", True),
-    ],
-)
-def test_auto_certifies_where_the_gpu_has_most_of_the_work(
-    kind: str, parameters: int, device: str, *, certifies: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    facts = SimpleNamespace(dtype="fp32", parameters=parameters)
-    lm: Any = SimpleNamespace(kind=kind, facts=facts, network=SimpleNamespace(device=torch.device(device)))
-    monkeypatch.setattr(certified, "ladder", lambda given: ("low", given))
-    assert precisions_for(lm, "auto") == (("low", lm) if certifies else (lm,))

@@ -56,7 +56,7 @@ def test_a_run_file_has_the_options_the_checksums_and_the_versions(run_file: Pat
     first = unmask.load("first")
     assert content["command"] == "audit"
     expected = {"model": "bert", "data": ["own.csv"], "measure": ["cps", "aul"], "seed": 3, "no-store": True}
-    defaults = {"precision": "auto", "dtype": "fp32", "parallel": 4, "timeout": 120.0, "retries": 6}
+    defaults = {"precision": "plain", "dtype": "fp32", "parallel": 4, "timeout": 120.0, "retries": 6}
     assert content["options"] == expected | defaults
     assert content["files"] == {"own.csv": first.meta["data"][0]["sha256"]}
     assert content["models"] == [{"id": first.models[0]["id"], "fingerprint": first.models[0]["fingerprint"]}]

@@ -1,47 +1,36 @@
-"""Score in low precision and repeat in a higher one what it may decide otherwise, so that decisions are those of fp32.
+"""Score in low precision, and again in a higher one what it may decide otherwise, to keep the decisions of fp32.
 
-`models.precision.ladder` gives the precisions, the fastest first. All pairs are scored in the first. From each
-precision to the next:
-
-1. At least `SAMPLE` pairs over the range of lengths are scored in both, those nearest to zero in each: whether a pair
-   is near zero says nothing of its error, and most of these pairs must be scored again anyway.
-2. The errors of their differences, in units of what equal errors of all logits would add up to, bound how often an
-   error is large (`stats.tail`).
-3. The pairs whose differences such errors may turn are scored again: as many as it takes for the expected number of
-   wrong decisions among the others to be at most `TARGET`, a tenth of the stated bound.
+`models.precision.ladder` gives the precisions, the fastest first. All pairs are scored in the first, and from each
+precision to the next those that `audit.selection` names are scored again. The chance that a decision is still another
+is estimated, not bounded: by a fit to a sample of errors, and for errors too rare for it by a guard of random pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
-from math import ceil, inf, sqrt
-from statistics import median
+from math import ceil, inf, nan, sqrt
 
 import numpy as np
 
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import SCORE_NOT_FINITE, Only, ScoredItem, score_items
+from unmask.audit.selection import Differences, Index, Selection, select
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Precision
 from unmask.core.progress import Step, part_of
+from unmask.core.seeds import generator
 from unmask.core.types import Check, Floats, Measure, Pair
 from unmask.models import Engine, Lm
 from unmask.models.finite import NOT_FINITE
 from unmask.models.precision import FP32, SERVED, ladder
 from unmask.models.quantised import QUANTISED
-from unmask.stats.tail import LEAST, ErrorTail
 
 SAMPLE, LATER_SAMPLE = 256, 64  # pairs scored in the first two precisions, and in two later ones
-STRATA = (0.4, 0.28, 0.2, 0.12)  # of the sample, from the shortest quarter of the pairs to the longest, which cost most
-BOUND = 0.01  # on the chance that any decision of a measure on a dataset is not that of fp32
-TARGET = BOUND / 10  # what the fit is held to, because it is only a fit
-MARGIN = 0.9  # of a difference; the rest is for the error of the next precision, which is several times smaller
 BLOCK = 4096  # items whose scores are held at once
-# parameters from which a GPU, not the host, takes most of the time; a masked model has a pass for every token
-LARGE = {"masked": 50_000_000, "causal": 1_000_000_000}
+LEAST_STATED = 0.001  # chances below it are not told apart: they are estimates
 TRIAL = 16  # items that show whether the model overflows
 DECIDES = ("share", "magnitude", "lms", "ss", "icat")  # summaries of pairs; others have few passes and no decisions
 # decisions of the built-in model on CrowS-Pairs, over all measures (`bench/precision.py`)
@@ -67,22 +56,27 @@ class Certificate:
     error_deviation: float
     rescored: int  # those sampled included
     band: float  # every pair with a smaller difference was scored again; 0: none was left
-    bound: float  # on the chance that a decision left is wrong
+    guard: int  # of those rescored, random pairs that looked safe
+    fell_back: bool  # an error beyond the fit was found, and everything was scored again
+    estimate: float  # of the chance that a decision left is wrong, by the fit
+    unseen: float  # the same for larger errors, too rare to be among the random pairs scored again
 
-    def mean_bound(self, n: int) -> float:
-        """A bound on the error of a mean of `n` differences: three standard errors."""
+    def mean_allowance(self, n: int) -> float:
+        """What the error of a mean of `n` differences is allowed for: its estimate and three standard errors."""
         return abs(self.mean_error) + 3 * self.error_deviation / sqrt(max(1, min(n, self.sampled)))
 
     def merge(self, other: Certificate) -> Certificate:
         """For two parts of the data."""
+        added = ("pairs", "sampled", "rescored", "guard", "estimate", "unseen")
         return replace(
             self,
-            **{name: getattr(self, name) + getattr(other, name) for name in ("pairs", "sampled", "rescored", "bound")},
+            **{name: getattr(self, name) + getattr(other, name) for name in added},
             **{
                 name: max(getattr(self, name), getattr(other, name), key=abs)
                 for name in ("largest_error", "mean_error", "error_deviation")
             },
-            band=min(self.band, other.band),
+            band=min((each.band for each in (self, other) if each.band), default=0.0),
+            fell_back=self.fell_back or other.fell_back,
         )
 
 
@@ -90,9 +84,7 @@ def precisions_for(lm: Lm, precision: Precision) -> tuple[Lm, ...]:
     """The precisions in which an audit scores, the fastest first; ModelError if there can be only one."""
     if precision == "certified" and lm.facts.dtype not in FP32:
         raise ModelError(f"dtype is {lm.facts.dtype}, but certified decisions are those of fp32: leave out the dtype")
-    pays = lm.network.device.type == "cuda" and (lm.facts.parameters or 0) >= LARGE[lm.kind]
-    wanted = precision == "certified" or (precision == "auto" and pays)
-    return ladder(lm) if wanted and lm.facts.dtype in FP32 else (lm,)
+    return ladder(lm) if precision == "certified" else (lm,)
 
 
 def score_certified(  # noqa: PLR0913 - as `score_items`
@@ -121,7 +113,7 @@ def score_certified(  # noqa: PLR0913 - as `score_items`
         block.score_others([measure for measure in measures if measure not in decided], engines[-1])
         for low, high in pairwise(engines):
             asked = SAMPLE if low is engines[0] else LATER_SAMPLE
-            for made in block.promote(low, high, asked, TARGET / parts):
+            for made in block.promote(low, high, asked, 1 / parts):
                 key = made.measure, made.precision
                 found[key] = found[key].merge(made) if key in found else made
         chunk = engines[-1].limits.items
@@ -135,18 +127,7 @@ def score_certified(  # noqa: PLR0913 - as `score_items`
 def precision_checks(lm: Lm, certificates: Sequence[Certificate]) -> list[Check]:
     """Whether the decisions are those of fp32; no check where all scores are in it."""
     if certificates:
-        first = max(certificates, key=lambda each: each.bound)
-        names = [certificates[0].precision, *dict.fromkeys(each.next_precision for each in certificates)]
-        shares = [
-            f"{each.measure} {each.rescored / each.pairs:.0%}"
-            for each in certificates
-            if each.precision == certificates[0].precision
-        ]
-        detail = (
-            f"scored in {names[0]}, and again in {' and '.join(names[1:])} where decisions could differ "
-            f"({', '.join(shares)}); chance that any is not that of fp32: at most {max(first.bound, 1e-9):.1g}"
-        )
-        return [Check("precision", True, detail)]
+        return [Check("precision", True, _summary(certificates))]
     if lm.facts.dtype in (*FP32, SERVED, *QUANTISED):  # a quantised model is another model, and is computed in fp32
         return []
     name = lm.facts.dtype
@@ -154,6 +135,29 @@ def precision_checks(lm: Lm, certificates: Sequence[Certificate]) -> list[Check]
     advice = "use dtype fp32 and precision certified"
     detail = f"scored in {name}, which decides {turned} pairs otherwise than fp32: {advice}"
     return [Check("precision", name == "fp32+tf32", detail)]
+
+
+def _summary(certificates: Sequence[Certificate]) -> str:
+    """What was scored again, and the estimated chance that a decision is still another."""
+    first = [each for each in certificates if each.precision == certificates[0].precision]
+    names = dict.fromkeys(each.next_precision for each in certificates)
+    shares = [f"{each.measure} {each.rescored / max(1, each.pairs):.0%}" for each in first]
+    of_measures = [[each for each in certificates if each.measure == one.measure] for one in first]
+    worst = max(of_measures, key=lambda own: sum(each.estimate + each.unseen for each in own))
+    by_fit, unseen = _chance(sum(each.estimate for each in worst)), _chance(sum(each.unseen for each in worst))
+    refuted = list(dict.fromkeys(each.measure for each in certificates if each.fell_back))
+    outcome = f"in {', '.join(refuted)}, scored again whole" if refuted else "none"
+    return (
+        f"scored in {first[0].precision}, and again in {' and '.join(names)} where decisions could differ "
+        f"({', '.join(shares)}); estimated chance that any decision is not that of fp32, highest for "
+        f"{worst[0].measure}: {by_fit} by an extreme-value fit to {worst[0].sampled} pairs, plus {unseen} for larger, "
+        f"rare errors (guard: {sum(each.guard for each in worst):,} random pairs; errors beyond the fit: "
+        f"{outcome})"
+    )
+
+
+def _chance(chance: float) -> str:
+    return f"{min(chance, 1.0):.1g}" if chance >= LEAST_STATED else f"less than {LEAST_STATED}"
 
 
 def widen(estimates: Iterable[Estimate], certificates: Sequence[Certificate]) -> list[Estimate]:
@@ -165,7 +169,7 @@ def _widen(estimate: Estimate, certificates: Sequence[Certificate]) -> Estimate:
     own = [each for each in certificates if (each.data, each.measure) == (estimate.data, estimate.measure)]
     if not own or not estimate.has_interval:
         return estimate
-    more = sum((1 - each.rescored / own[0].pairs) * each.mean_bound(estimate.n) for each in own)
+    more = sum((1 - each.rescored / own[0].pairs) * each.mean_allowance(estimate.n) for each in own)
     method = f"{estimate.method}, ±{more:.2g} for {own[0].precision}"
     wide = replace(estimate, low=estimate.low - more, high=estimate.high + more, method=method)
     return wide.clip(0.0, inf) if estimate.statistic == "asld" else wide
@@ -204,36 +208,64 @@ class _Block:
                 engine, measures, {item.id: {m.name for m in measures} for item in self.items}
             )
 
-    def promote(self, low: Engine, high: Engine, asked: int, target: float) -> list[Certificate]:
+    def promote(self, low: Engine, high: Engine, asked: int, part: float) -> list[Certificate]:
         """Score again in the higher precision what the lower one may decide otherwise."""
         names = low.lm.facts.dtype, high.lm.facts.dtype
-        columns = [_Column.of(measure, self.items, self.scores, names[0]) for measure in self.measures]
-        sample = _sample(self.items, columns, low, asked)
-        again = self._rescore(high, [(column.measure, sample & column.low.keys()) for column in columns])
-        certificates, chosen = [], []
-        for column in columns:
-            fit, errors = column.fit(sample, again)
-            left = [item for item in column.low if item not in sample]
-            sizes = np.array([column.size(item) for item in left])
-            chances = np.ones(len(left)) if fit is None else fit.beyond(sizes)
-            order = np.argsort(-chances, kind="stable")
-            kept = np.cumsum(chances[order][::-1])[::-1] <= target  # the sum from each on
-            more = {left[index] for index in order[~kept]}
-            chosen.append((column.measure, more))
-            gaps = [column.gaps[left[index]] for index in order[kept]]
-            certificates.append(
-                Certificate(
-                    *(self.data, column.measure.name, *names, len(column.low), len(errors)),
-                    largest_error=float(np.abs(errors).max(initial=0.0)),
-                    mean_error=float(errors.mean()) if errors.size else 0.0,
-                    error_deviation=float(errors.std(ddof=1)) if errors.size > 1 else 0.0,
-                    rescored=len(column.low) - len(gaps),
-                    band=min(gaps, default=0.0),
-                    bound=float(chances[order][kept].sum()) * BOUND / TARGET,
-                )
+        before = dict(self.scores)
+        columns = [self._differences(measure, names[0]) for measure in self.measures]
+        encode = low.lm.encode
+        lengths = np.array([len(encode(item.more).ids) + len(encode(item.less).ids) for item in self.items], float)
+
+        def score_again(chosen: Sequence[Index]) -> list[Floats]:
+            items = [[self.items[index].id for index in pairs] for pairs in chosen]
+            self.scores |= self._rescore(
+                high, [(each, set(ids)) for each, ids in zip(self.measures, items, strict=True)]
             )
-        self.scores |= again | self._rescore(high, chosen)
-        return certificates
+            keys = [[(item, each.name) for item in ids] for each, ids in zip(self.measures, items, strict=True)]
+            return [np.array([_error(before[key], self.scores[key]) for key in column]) for column in keys]
+
+        # always the same pairs, so that a repeated audit gives the same scores whatever its seed
+        rng = generator(0, self.data, *names, self.items[0].id)
+        selections = select(columns, lengths, asked, part=part, rng=rng, oracle=score_again)
+        return [
+            self._certificate(measure, names, column, selection)
+            for measure, column, selection in zip(self.measures, columns, selections, strict=True)
+        ]
+
+    def _differences(self, measure: Measure, precision: str) -> Differences:
+        """What is still in this precision, less what rounding to decimals hides; not what cannot be scored in any."""
+        hidden = 0.0 if measure.decimals is None else 10.0**-measure.decimals
+        again = (NOT_FINITE, SCORE_NOT_FINITE)
+        column = [self.scores[item.id, measure.name] for item in self.items]
+        return Differences(
+            np.array(
+                [
+                    _gap(scored) - hidden
+                    if scored.row.precision == precision and (scored.row.scores or scored.row.reason in again)
+                    else nan
+                    for scored in column
+                ]
+            ),
+            np.array([sqrt(scored.variance) or 1.0 for scored in column]),
+        )
+
+    def _certificate(
+        self, measure: Measure, names: tuple[str, str], column: Differences, selection: Selection
+    ) -> Certificate:
+        errors = selection.errors[~np.isnan(selection.errors)]
+        pairs, left = int(column.present.sum()), selection.left
+        return Certificate(
+            *(self.data, measure.name, *names, pairs, errors.size),
+            largest_error=float(np.abs(errors).max(initial=0.0)),
+            mean_error=float(errors.mean()) if errors.size else 0.0,
+            error_deviation=float(errors.std(ddof=1)) if errors.size > 1 else 0.0,
+            rescored=pairs - left.size,
+            band=float(column.gaps[left].min(initial=inf)) if left.size else 0.0,
+            guard=selection.guard,
+            fell_back=selection.fell_back,
+            estimate=selection.estimate,
+            unseen=selection.unseen,
+        )
 
     def _rescore(self, engine: Engine, chosen: Iterable[tuple[Measure, set[str]]]) -> Scores:
         """Score the items chosen for each measure in the precision of the engine."""
@@ -258,67 +290,6 @@ class _Block:
         return scores
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """The scores of one measure that are still in the lower precision."""
-
-    measure: Measure
-    low: Mapping[str, ScoredItem]  # by item
-    gaps: Mapping[str, float]  # smallest difference between two sides, less what rounding to decimals hides
-    scales: Mapping[str, float]  # what independent errors of one in every logit add up to
-
-    @classmethod
-    def of(cls, measure: Measure, block: Sequence[Pair], scores: Scores, precision: str) -> _Column:
-        """Those of a block in this precision; an item that cannot be scored in any is not among them."""
-        low = {item.id: scores[item.id, measure.name] for item in block}
-        again = (NOT_FINITE, SCORE_NOT_FINITE)
-        low = {
-            item: scored
-            for item, scored in low.items()
-            if scored.row.precision == precision and (scored.row.scores or scored.row.reason in again)
-        }
-        hidden = 0.0 if measure.decimals is None else 10.0**-measure.decimals
-        return cls(
-            measure,
-            low,
-            {item: _gap(scored) - hidden for item, scored in low.items()},
-            {item: sqrt(scored.variance) or 1.0 for item, scored in low.items()},
-        )
-
-    def size(self, item: str) -> float:
-        """The size of an error that would turn the decision of an item, in units of its scale."""
-        return MARGIN * self.gaps[item] / self.scales[item]
-
-    def fit(self, sample: set[str], again: Scores) -> tuple[ErrorTail | None, Floats]:
-        """The tail of the errors in units of their scale, and the errors, of the items scored in both precisions."""
-        errors, units = [], []
-        for item in self.low:
-            if item in sample and self.low[item].row.scores and again[item, self.measure.name].row.scores:
-                error = _error(self.low[item], again[item, self.measure.name])
-                errors.append(error)
-                units.append(error / self.scales[item])
-        return (ErrorTail.fit(np.array(units)) if len(units) >= LEAST else None), np.array(errors)
-
-
-def _sample(block: Sequence[Pair], columns: Sequence[_Column], engine: Engine, asked: int) -> set[str]:
-    """Items over the range of lengths, those nearest to zero in any measure first."""
-    usual = [median(sizes) if (sizes := [abs(gap) for gap in column.gaps.values()]) else 0.0 for column in columns]
-    near: dict[str, float] = {}
-    for column, unit in zip(columns, usual, strict=True):
-        for item, gap in column.gaps.items():
-            near[item] = min(near.get(item, inf), gap / (unit or 1.0))
-    candidates = [item for item in block if item.id in near]
-    candidates.sort(key=lambda item: len(engine.lm.encode(item.more).ids) + len(engine.lm.encode(item.less).ids))
-    sample: set[str] = set()
-    classes = len(STRATA)
-    for part, share in enumerate(STRATA):
-        stratum = candidates[len(candidates) * part // classes : len(candidates) * (part + 1) // classes]
-        stratum.sort(key=lambda item: near[item.id])
-        sample.update(item.id for item in stratum[: ceil(asked * share)])
-    others = sorted((item.id for item in candidates if item.id not in sample), key=near.__getitem__)
-    return sample.union(others[: max(0, asked - len(sample))])
-
-
 def _by_key(scored: Iterable[ScoredItem]) -> Scores:
     return {(each.row.item, each.row.measure): each for each in scored}
 
@@ -330,6 +301,8 @@ def _gap(scored: ScoredItem) -> float:
 
 
 def _error(low: ScoredItem, high: ScoredItem) -> float:
-    """The largest error of a difference between two sides, with its sign."""
+    """The largest error of a difference between two sides, with its sign; NaN where a precision has no scores."""
+    if not low.row.scores or not high.row.scores:
+        return nan
     errors = {side: low.row.scores[side] - score for side, score in high.row.scores.items()}
     return max((a - b for a, b in combinations(errors.values(), 2)), key=abs, default=0.0)

@@ -55,5 +55,5 @@ def audit_words(
     mapping = None if options.mapping is None else Path(_name(options.mapping))
     both = option_words(replace(options, data_dir=None, mapping=mapping))
     words += [word for word in both if word != "--offline" or word not in words]  # both groups have it
-    words += [] if precision == "auto" else ["--precision", precision]
+    words += [] if precision == "plain" else ["--precision", precision]
     return words + (["--independent"] if independent else [])

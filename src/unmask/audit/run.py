@@ -46,7 +46,7 @@ def audit(
     data: Data | Sequence[Data] = DEFAULT_DATA,
     measures: str | Measure | Sequence[str | Measure] = (),
     out: str | Path | None = None,
-    precision: Precision = "auto",
+    precision: Precision = "plain",
     independent: bool = False,
     **options: Any,
 ) -> AuditResult:
@@ -59,7 +59,7 @@ def audit(
         measures: names or `Measure` objects; default: those that fit the model and the data.
         out: the result folder; None: a temporary folder, deleted with the result.
         precision: "plain": all scores in the dtype of the model; "certified": in a faster one, and again in fp32 where
-            the decision could differ; "auto": certified for a model in fp32 on a GPU.
+            the decision could differ.
         independent: intervals and tests as if pairs were independent, not over the writers, target terms, … they share.
         options: fields of `Opening` (device, dtype, …), `Serving` (served_model, …) and `Options` (limit, seed, …), or
             these groups themselves as `opening`, `serving` and `options`.

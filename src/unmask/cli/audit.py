@@ -24,9 +24,9 @@ def audit(  # noqa: PLR0913, PLR0917 - the parts of the command
         Precision,
         typer.Option(
             help="certified: score in a faster precision, and again in fp32 what it could decide otherwise; "
-            "plain: all in the dtype; auto: certified in fp32 on a GPU."
+            "plain: all in the dtype."
         ),
-    ] = "auto",
+    ] = "plain",
     independent: Annotated[
         bool,
         typer.Option(

@@ -176,7 +176,7 @@ class Serving:
         check_values(self)
 
 
-Precision = Literal["auto", "plain", "certified"]  # of an audit: `audit.certified`
+Precision = Literal["plain", "certified"]  # of an audit: `audit.certified`
 Unit = Literal["line", "block", "file"]
 
 

@@ -38,8 +38,8 @@ ITEMS_NOTE = (
 MARGIN_NOTE = (
     "Margin: size of the difference between the two sentences in fp32. Flips by quarter of the pairs, those with the "
     "smallest margin first. A rounding error turns a decision only if it is at least as large as the margin (measures "
-    "that round as published: plus their last decimal). Safe from: margin from which the chance of such an error is at "
-    f"most 1 in {1 / CHANCE:,.0f}, by an extreme-value fit to the errors of all pairs; safe: share of such pairs. "
+    "that round as published: plus their last decimal). Safe from: margin from which the chance of such an error is 1 "
+    f"in {1 / CHANCE:,.0f}, estimated by an extreme-value fit to the errors of all pairs; safe: share of such pairs. "
     f"A dash: fewer than {LEAST} pairs."
 )
 
@@ -104,7 +104,7 @@ class Rounding:
 
     @property
     def safe_from(self) -> float:
-        """The margin from which a rounding error turns a decision with chance `CHANCE`; NaN if unknown."""
+        """The margin from which a rounding error turns a decision with estimated chance `CHANCE`; NaN if unknown."""
         errors = self.errors
         if errors.size < LEAST:
             return NAN

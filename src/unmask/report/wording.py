@@ -63,7 +63,7 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "duplicates": "A pair that is there twice says nothing new. Equal pairs, also with the sides exchanged, are one "
     "unit of the intervals of your own data, but each counts in the score and in n.",
     "precision": "Low precision decides pairs near zero otherwise than fp32. With certified precision these pairs are "
-    "scored again, and the chance that a decision is still another has a bound.",
+    "scored again, and random others with them; the chance that a decision is still another is estimated.",
     "finite-outputs": "NaN or infinity is no number: pairs with such an output of the model are left out. "
     "Overflowing fp16 and damaged weights cause it.",
     "truncated": "Sentences longer than the model's maximum length are left out, never truncated. This counts them.",

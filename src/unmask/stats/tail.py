@@ -1,9 +1,10 @@
-"""A bound on how often an error is large, from a sample of errors: an extreme-value fit.
+"""An estimate of how often an error is large, from a sample of errors: an extreme-value fit.
 
 The larger half of the sample is taken as the tail (peaks over threshold) and given a generalised Pareto distribution,
 fitted by probability-weighted moments (Hosking & Wallis 1987). The scale is replaced by an upper confidence limit, and
-a negative shape, for which errors would have a largest size, by zero: errors then fall off exponentially. Simulations
-in tests/stats/test_tail.py compare the bound with the true probability for light and heavy tails.
+a negative shape, for which errors would have a largest size, by zero: errors then fall off exponentially. So the
+estimate errs upward for errors like those of the sample (tests/stats/test_tail.py). It is no bound: it knows nothing
+of errors of another kind that the sample does not have.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LEAST = 32  # fewest errors that are fitted
 
 @dataclass(frozen=True, slots=True)
 class ErrorTail:
-    """An upper bound on the probability that an error is larger than some size."""
+    """The estimated probability that an error is larger than some size."""
 
     threshold: float  # the median size
     scale: float
@@ -45,7 +46,7 @@ class ErrorTail:
         return cls(threshold, scale, float(shape))
 
     def beyond(self, sizes: Floats) -> Floats:
-        """An upper bound on the probability of an error larger than each size."""
+        """The estimated probability of an error larger than each size."""
         excess = sizes - self.threshold
         if self.scale == 0:
             return np.where(excess > 0, 0.0, 1.0)
@@ -54,7 +55,7 @@ class ErrorTail:
         return np.where(excess > 0, tail / 2, 1.0)
 
     def size_at(self, chance: float) -> float:
-        """The size that an error exceeds with at most this probability: the inverse of `beyond`."""
+        """The size that an error exceeds with this estimated probability: the inverse of `beyond`."""
         ratio = 2 * chance
         if ratio >= 1 or self.scale == 0:
             return self.threshold
