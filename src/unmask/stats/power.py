@@ -81,8 +81,8 @@ def power_of_pairs(effect: float, pairs: Floats, *, decided: float = 1.0) -> Flo
 
 def _exact_power(effect: float, decisions: Floats) -> Floats:
     """The chance that the two-sided binomial test of so many decisions rejects 50, as a share."""
-    least = binom.ppf(ALPHA / 2, decisions, 0.5)
-    least -= 2 * binom.cdf(least, decisions, 0.5) > ALPHA  # the most losses with which it rejects; -1: none
+    quantile = np.asarray(binom.ppf(ALPHA / 2, decisions, 0.5), np.float64)
+    least = quantile - (2 * binom.cdf(quantile, decisions, 0.5) > ALPHA)  # the most losses that reject; -1: none
     chance = 0.5 + min(effect, LARGEST) / 100
     return np.asarray(binom.cdf(least, decisions, chance) + binom.sf(decisions - least - 1, decisions, chance))
 
