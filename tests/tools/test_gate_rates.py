@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tools.gate_rates import Scenario, main, rates
 
+UNCHANGED = Scenario(360, 0, 4, 9, "related", 0.0, 1, 0.0)
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runs", ["related", "unrelated"])
-def test_false_alarms_are_rare_among_ten_verdicts(runs: str) -> None:
-    """At most 2.5% are promised (of 120 draws at most 8, by chance); without a correction it is more."""
-    found = rates(Scenario(360, 10, runs, 0.0), 120)
-    assert found["fail"] <= 100 * 8 / 120
+@pytest.mark.parametrize("writers", [0, 36])
+def test_false_alarms_are_rare_among_eighty_verdicts(writers: int) -> None:
+    """At most 5% are promised (of 60 draws at most 8, by chance); without a correction it is far more."""
+    found = rates(replace(UNCHANGED, writers=writers), 60)
+    assert found["fail"] <= 100 * 8 / 60
     assert found["uncorrected"] > found["fail"]
-    if runs == "related":
-        assert found["pass"] >= 80
+    assert found["pass"] >= 50
 
 
 @pytest.mark.slow
-def test_false_alarms_are_rare_among_pairs_of_few_writers() -> None:
-    found = rates(Scenario(360, 3, "unrelated", 0.0, writers=36), 120)
-    assert found["fail"] <= 100 * 8 / 120
+def test_a_planted_worsening_never_passes_and_few_pairs_cannot_tell() -> None:
+    found = rates(replace(UNCHANGED, measures=1, worsening=10.0), 30)
+    assert (found["pass"], found["fail"] >= 80) == (0.0, True)
+    assert rates(replace(UNCHANGED, pairs=40), 30)["cannot tell"] >= 75
 
 
 @pytest.mark.slow
-def test_a_planted_worsening_fails_and_few_pairs_cannot_tell() -> None:
-    assert rates(Scenario(1508, 10, "related", 10.0), 20)["fail"] == 100
-    few = rates(Scenario(30, 3, "unrelated", 0.0), 60)
-    assert few["cannot tell"] >= 75
-    assert few["fail"] <= 8
+def test_another_seed_fails_against_one_baseline_and_not_against_several() -> None:
+    """A training moves every bias type by 0.3 standard deviations: one baseline does not know that, three do."""
+    trained = replace(UNCHANGED, measures=1, between=0.3)
+    assert rates(trained, 60)["fail"] >= 15
+    assert rates(replace(trained, baselines=3), 60)["fail"] <= 100 * 8 / 60
 
 
 def test_the_table_has_a_row_for_every_scenario(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--draws", "2", "--pairs", "40", "--verdicts", "1", "2", "--worsening", "0", "30", "--jobs", "2"])
+    words = ["--draws", "2", "--pairs", "40", "--measures", "1", "2", "--types", "2", "--worsening", "0", "30"]
+    main([*words, "--jobs", "2"])
     head, _, *rows = capsys.readouterr().out.splitlines()
-    assert head.startswith("| pairs | writers | verdicts | runs | worsening | pass, % |")
-    assert [row.split(" | ")[:5] for row in rows[:3]] == [
-        ["| 40", "independent", "1", "related", "0.0"],
-        ["| 40", "independent", "1", "related", "30.0"],
-        ["| 40", "independent", "1", "unrelated", "0.0"],
+    assert head.startswith("| pairs | writers | measures | types | runs | between trainings | baselines | worsening |")
+    assert [row.strip("| ").split(" | ")[:8] for row in rows[:3]] == [
+        ["40", "independent", "1", "2", "related", "0", "1", "0.0"],
+        ["40", "independent", "1", "2", "related", "0", "1", "30.0"],
+        ["40", "independent", "2", "2", "related", "0", "1", "0.0"],
     ]
-    assert len(rows) == 8
+    assert len(rows) == 4
     for row in rows:
-        shares = [float(cell) for cell in row.strip("| ").split(" | ")[5:8]]
-        assert sum(shares) == 100.0
+        shares = [float(cell) for cell in row.strip("| ").split(" | ")[9:12]]
+        assert sum(shares) == pytest.approx(100.0, abs=0.2)
