@@ -285,6 +285,7 @@ def test_professions_of_women_and_of_men_count_alike() -> None:
 
     (change,) = profession_changes(rows(0.4, 0.1), rows(0.4, 0.3), 0)
     assert (change.a_value, change.b_value, change.n) == (pytest.approx(0.1), pytest.approx(0.3), 20)
+    assert change.change == pytest.approx(0.2)
     (change,) = profession_changes(rows(0.8, 0.0), rows(-0.4, 0.0), 0)
     assert (change.a_value, change.b_value) == (pytest.approx(0.0), pytest.approx(0.0))
     assert not profession_changes(rows(0.8, 0.0)[5:], rows(0.8, 0.0)[5:], 0)  # men's professions only

@@ -36,6 +36,16 @@ def test_the_mean_over_trainings_by_hand() -> None:
     assert found.method == "t over 2 trainings and 3 items"
 
 
+def test_the_interaction_counts_once_by_hand() -> None:
+    """The noise of single items would be in the interval twice.
+
+    Means of trainings and of items 1.5 and 3.5: variances 1 and 1; residuals ± 1/2, one degree of freedom: 1 / 4.
+    """
+    found, p = mean_over_trainings(np.array([[1.0, 2.0], [2.0, 5.0]]), INDEPENDENT)
+    assert p == pytest.approx(2 * t.sf(2.5 / np.sqrt(1 + 1 - 1 / 4), 1))
+    assert found.high - found.value == pytest.approx(t.ppf(0.975, 1) * np.sqrt(1.75))
+
+
 @pytest.mark.parametrize("trainings", [2, 3, 5])
 @pytest.mark.parametrize(
     "spread", [(0.3, 1.0, 0.5), (0.1, 1.0, 0.3), (0.0, 1.0, 0.3), (0.0, 0.0, 1.0), (1.0, 0.2, 0.2)]

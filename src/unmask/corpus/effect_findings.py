@@ -95,7 +95,7 @@ def _several(trainings: int) -> str:
     few = f"; {ADVICE} or more show smaller effects" if trainings < ADVICE else ""
     return (
         f"{trainings} trainings on each, which share a seed in pairs: intervals and p-values cover items and trainings "
-        f"(Student's t with at most {trainings - 1} degrees of freedom{few})"
+        f"(Student's t, degrees of freedom at most {trainings - 1}{few})"
     )
 
 

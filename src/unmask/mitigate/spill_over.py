@@ -101,7 +101,8 @@ def _unseen(rows: Sequence[Comparison], tests: int) -> str:
             wide = [value for value in own if value.has_interval and value.high > value.low]
             if wide:
                 found = [detectable_difference(value, versus="null", alpha=LEVEL / tests) for value in wide]
-                limits.append(f"{number(median(found), 1 if statistic == 'bias-score' else 3)} of {name} by {measure}")
+                shown = number(min(median(found), 100.0), 1) if statistic == "bias-score" else number(median(found), 3)
+                limits.append(f"{shown} of {name} by {measure}")
     return (
         f" Changes smaller than these can go unseen (80% power, median over bias types): {', '.join(limits)}."
         if limits
