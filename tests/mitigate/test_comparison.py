@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import zoo
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.core.types import Kind, Row
+from unmask.data.occupations import MAJORITY
 from unmask.mitigate import evaluation
 from unmask.mitigate.comparison import bias_estimates, compare_evaluations
 from unmask.mitigate.evaluation import (
@@ -270,6 +272,16 @@ def test_pairs_of_mostly_one_direction_are_tested_by_both_alike() -> None:
     assert shown["bias-score"][4:6] == (75.0, 60.0)
     assert shown["bias-score"][7] is None is shown["mean-difference"][7]
     assert shown["balanced-mean-difference"][7] is not None
+
+
+def test_the_docs_say_how_many_professions_have_a_usual_gender() -> None:
+    """The docs would say of what `balanced-appd` is a mean, and be wrong."""
+    words = {item.groups["word"] for item in templates()[0].items}
+    shares = [each.women for each in data.read("occupations") if each.name in words]
+    men, women = sum(share <= 1 - MAJORITY for share in shares), sum(share >= MAJORITY for share in shares)
+    page = (Path(__file__).parents[2] / "docs" / "mitigations" / "README.md").read_text(encoding="utf-8")
+    assert f"{men} men's and {women} women's professions" in page
+    assert f"of {len(words)} professions" in page
 
 
 def test_professions_of_women_and_of_men_count_alike() -> None:
