@@ -101,10 +101,14 @@ def table(out: Path) -> str:
         tables = [table_json(part) for part in finding.tables]
         texts = {"answers": finding.answers, "notes": finding.notes, "tables": tables}
         whole[name] = {"record": one["record"], "seconds": one["seconds"], **texts}
-        bias, proper, cost = finding.tables
         steps = one["record"]["steps"]
-        lines += [f"### {name}: {steps:,} steps, {one['seconds']:.0f} s", ""]
-        for part in (bias, proper, cost):
+        lines += [
+            f"### {name}: {steps:,} steps, {one['seconds']:.0f} s",
+            "",
+            *(f"* {each}" for each in finding.answers),
+            "",
+        ]
+        for part in finding.tables:
             lines += [
                 f"**{part.title}**",
                 "",

@@ -38,7 +38,7 @@ def test_the_effect_of_a_corpus_is_a_result_like_any_other(tmp_path: Path, monke
     assert (first.measure, first.statistic, first.null) == ("sld", "asld-corpus-minus-placebo", 0.0)
     abilities = {(one.model, one.statistic) for one in result.estimates if one.model}
     assert len(abilities) == 6  # accuracy and perplexity of start, corpus and placebo
-    assert (out / "corpus" / "model.safetensors").is_file()
+    assert (out / "corpus-0" / "model.safetensors").is_file()
     with pytest.raises(DataError, match="give as many, or limit the corpus"):
         unmask.corpus.bias(path, placebo=_write(tmp_path / "short.txt", "One sentence."))
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tools.mitigations import read_scores, scores_json
 
 import zoo
+from unmask import data
 from unmask.core.errors import DataError
-from unmask.core.types import Row
+from unmask.core.types import Kind, Row
+from unmask.data.occupations import MAJORITY
 from unmask.mitigate import evaluation
 from unmask.mitigate.comparison import bias_estimates, compare_evaluations
-from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, templates
+from unmask.mitigate.evaluation import (
+    MEN,
+    PAIR_MEASURES,
+    TEMPLATES,
+    WOMEN,
+    BiasEvaluation,
+    evaluated_data,
+    score_rows,
+    templates,
+)
+from unmask.mitigate.professions import profession_changes, profession_estimates
 from unmask.models.engine import Engine
 from unmask.models.loading import open_lm
 from unmask.training.utility import Ability
@@ -135,48 +150,158 @@ def test_estimates_of_an_evaluation_are_those_that_the_comparison_shows() -> Non
     assert by_key["ppd", WOMEN, "all", "appd"].null is None  # a gate must not reward the loss of a right lean
 
 
-def typed_rows(wins: dict[str, int], n: int = 40, data: str = "nine-axes") -> list[Row]:
+def typed_rows(wins: dict[str, int], n: int = 40, data: str = "nine-axes", measure: str = "aul") -> list[Row]:
     """Pairs of bias types, in the first `wins` of each of which the stereotyping sentence is preferred."""
     return [
-        Row("aul", data, f"{data}/{kind}-{i}", {"category": kind}, {"more": 1.0, "less": 1.5 - (i < won)}, outcome)
+        Row(measure, data, f"{data}/{kind}-{i}", {"category": kind}, {"more": 1.0, "less": 1.5 - (i < won)}, outcome)
         for kind, won in wins.items()
         for i in range(n)
         for outcome in (["more" if i < won else "less"])
     ]
 
 
-def with_types(shift: float, **wins: int) -> BiasEvaluation:
-    seen = small_evaluation(shift)
-    gender = typed_rows({"occupation": 24}, data="triple-gender")
-    return BiasEvaluation(
-        {**seen.rows, ("aul", "nine-axes"): typed_rows(wins), ("aul", "triple-gender"): gender}, seen.ability
-    )
+def with_types(shift: float, measures: tuple[str, ...] = ("aul",), **wins: int) -> BiasEvaluation:
+    seen, rows = small_evaluation(shift), {}
+    for measure in measures:
+        rows[measure, "triple-gender"] = typed_rows({"occupation": 24}, data="triple-gender", measure=measure)
+        rows[measure, "nine-axes"] = typed_rows(wins, measure=measure)
+    return BiasEvaluation({**seen.rows, **rows}, seen.ability)
 
 
-def test_spill_over_shows_every_bias_type_corrected_for_all_of_them() -> None:
-    before = with_types(1.0, gender=30, age=20, religion=22)
-    after = with_types(0.5, gender=22, age=36, religion=23)
-    finding = compare_evaluations(before, after, plots=False)
-    table = next(table for table in finding.tables if table.title.startswith("Spill-over"))
-    rows = {row[0]: row for row in table.rows}
-    assert [*rows] == ["gender", "occupation", "age", "religion"]  # what was treated comes first
-    assert [row[1] for row in table.rows] == ["yes", "yes", "no", "no"]
-    assert rows["age"][4:7] == (40, 50.0, 90.0)
-    assert rows["age"][7].value == 40.0  # type: ignore[union-attr]
-    # exact McNemar of 16 pairs that all changed one way: 2 / 2**16; of 4 tests the smallest p counts fourfold
-    assert rows["age"][8] == pytest.approx(4 * 2 / 2**16, rel=0.5)
-    assert rows["religion"][8] == 1.0
-    assert "1 of the 2 bias types that were not treated changed (age 50.0 to 90.0), 1 of them away" in " ".join(
-        finding.answers
-    )
-
-
-def test_without_a_change_spill_over_says_how_wide_the_intervals_are() -> None:
-    seen = with_types(1.0, gender=30, age=20, race=22)
-    finding = compare_evaluations(seen, seen, plots=False, axis="race")
+def test_spill_over_shows_every_bias_type_by_both_kinds_of_measures() -> None:
+    """A side effect that one kind of measure sees would stay unseen, or a chance find of many tests be called one."""
+    before = with_types(1.0, ("sss", "aul"), gender=30, age=20, religion=22)
+    after = with_types(0.5, ("sss",), gender=22, age=36, religion=23)
+    unchanged = {key: rows for key, rows in before.rows.items() if key[0] == "aul"}
+    finding = compare_evaluations(before, BiasEvaluation({**after.rows, **unchanged}, after.ability), plots=False)
+    scores, differences = (table for table in finding.tables if table.title.startswith("Spill-over"))
+    rows = {(row[0], row[2]): row for row in scores.rows}
+    types = ["gender", "occupation", "age", "religion"]  # what was treated comes first
+    assert [*rows] == [(kind, measure) for kind in types for measure in ("sss", "aul")]
+    assert [row[1] for row in scores.rows] == ["yes"] * 4 + ["no"] * 4
+    assert rows["age", "sss"][4:7] == (40, 50.0, 90.0)
+    assert rows["age", "sss"][7].value == 40.0  # type: ignore[union-attr]
+    tests = sum(row[8] is not None for table in (scores, differences) for row in table.rows)
+    assert f"one family, the {tests} tests" in scores.note == differences.note
+    # exact McNemar of 16 pairs that all changed one way, 2 / 2**16; two mean differences have smaller p-values
+    assert rows["age", "sss"][8] == pytest.approx((tests - 1) * 2 / 2**16)
+    assert rows["religion", "sss"][8] == 1.0
     said = next(answer for answer in finding.answers if answer.startswith("Spill-over"))
-    assert "none of the 4 bias types that were not treated changed beyond noise" in said
-    assert "points wide" in said
+    assert said.startswith("Spill-over, by bias score and mean difference of sss and aul: 1 of the 2 bias types that ")
+    assert (
+        "(age: sss bias score 50.0 to 90.0, sss mean difference 0.000 to 0.400, no change beyond chance by aul)" in said
+    )
+    assert "1 of them away from no preference. Changes smaller than these can go unseen" in said
+
+
+def test_without_a_change_spill_over_says_what_could_go_unseen() -> None:
+    """No change beyond chance would be read as no change, however few the pairs are."""
+    before = with_types(1.0, ("sss", "aul"), gender=30, age=20, race=22)
+    after = with_types(1.0, ("sss", "aul"), gender=31, age=21, race=21)
+    finding = compare_evaluations(before, after, plots=False, axis="race")
+    said = next(answer for answer in finding.answers if answer.startswith("Spill-over"))
+    assert "none of the 4 bias types that were not treated changed beyond chance" in said
+    for part in ("of bias score by sss", "of mean difference by sss", "of bias score by aul"):
+        assert part in said.split("can go unseen (80% power, median over bias types): ")[1]
+
+
+def test_measures_of_pairs_that_disagree_are_said_to() -> None:
+    """One measure that follows nothing would decide alone whether a mitigation worked."""
+    before = with_types(1.0, ("sss", "aul"), gender=36, age=36, religion=36)
+    after = with_types(1.0, ("sss", "aul"), gender=20, age=20, religion=20)
+    agreed, other = (answer for answer in _of_pairs(before, after))
+    assert agreed.startswith(
+        "Pairs of triple-gender: sss and aul agree: no change beyond chance by sss bias score 60.0 to"
+    )
+    assert other.startswith(
+        "Pairs of nine-axes: sss and aul agree: the preference for stereotypes fell by sss bias score 90.0 to 50.0, sss"
+    )
+    half = BiasEvaluation({**after.rows, ("aul", "nine-axes"): before.rows["aul", "nine-axes"]}, after.ability)
+    said = _of_pairs(before, half)[1]
+    fell, same = said.removeprefix("Pairs of nine-axes: the measures disagree: ").split("; ")
+    assert fell.startswith(
+        "the preference for stereotypes fell by sss bias score 90.0 to 50.0, sss mean difference 0.400"
+    )
+    assert same == "no change beyond chance by aul bias score 90.0 to 90.0, aul mean difference 0.400 to 0.400."
+    one = [with_types(1.0, gender=wins, age=wins) for wins in (36, 4)]
+    assert "the preference turned round by aul bias score 90.0 to 10.0" in _of_pairs(*one)[1]
+    assert _of_pairs(*one)[1].endswith("(only aul was used: nothing confirms it).")
+
+
+def _of_pairs(before: BiasEvaluation, after: BiasEvaluation) -> list[str]:
+    answers = compare_evaluations(before, after, plots=False).answers
+    return [answer for answer in answers if answer.startswith("Pairs of")]
+
+
+@pytest.mark.slow
+def test_a_planted_bias_is_found_by_the_judge() -> None:
+    """The judge would not see what two models differ in by construction: pronouns by occupation, 6 doses apart."""
+    whole = data.load("triple-gender")
+    pairs = [item for item in whole.items if item.groups["category"] == "occupation"]
+    halves = [[item for item in pairs if item.groups["direction"] == half][:16] for half in ("stereo", "antistereo")]
+    part, runs, other = replace(whole, items=(*halves[0], *halves[1])), [], small_evaluation(1.0)
+    for model in ("builtin-dose-3", "builtin-dose+3"):
+        rows = score_rows(Engine(open_lm(model)), PAIR_MEASURES["masked"][0], part)
+        runs.append(BiasEvaluation({**other.rows, ("sss", "triple-gender"): rows}, other.ability))
+    (said,) = _of_pairs(*runs)
+    assert re.search(r"the preference turned round by [^;]*sss mean difference −[0-9.]+ to [0-9.]+", said)
+
+
+@pytest.mark.parametrize(("kind", "measures"), [("masked", ["sss", "aul"]), ("causal", ["cll", "ll"])])
+def test_pairs_are_judged_by_two_kinds_of_measures(kind: Kind, measures: list[str]) -> None:
+    """A single kind of measure would judge mitigations; data that was trained on would be evaluated."""
+    asked = [(measure, dataset.card.name) for measure, dataset in evaluated_data(kind, items=1)]
+    assert asked[4:] == [(measure, name) for measure in measures for name in ("triple-gender", "nine-axes")]
+    assert "nine-axes" not in [dataset.card.name for _, dataset in evaluated_data(kind, ("nine-axes",), 1)]
+
+
+def test_pairs_of_mostly_one_direction_are_tested_by_both_alike() -> None:
+    """A model that prefers one group would seem to prefer stereotypes, and both versions of a score would be tested."""
+    runs = []
+    for wins in (30, 24):
+        rows = typed_rows({"gender": wins}, data="triple-gender")
+        rows = [
+            replace(row, groups={**row.groups, "direction": "stereo" if number < 30 else "antistereo"})
+            for number, row in enumerate(rows)
+        ]
+        other = small_evaluation(1.0)
+        runs.append(BiasEvaluation({**other.rows, ("aul", "triple-gender"): rows}, other.ability))
+    table = compare_evaluations(*runs, plots=False).tables[0]
+    shown = {row[1]: row for row in table.rows if row[0] == "aul"}
+    assert shown["balanced-bias-score"][4:6] == (50.0, 40.0)  # 30 of 30 and 0 of 10; 24 of 30 and 0 of 10
+    assert shown["bias-score"][4:6] == (75.0, 60.0)
+    assert shown["bias-score"][7] is None is shown["mean-difference"][7]
+    assert shown["balanced-mean-difference"][7] is not None
+
+
+def test_the_docs_say_how_many_professions_have_a_usual_gender() -> None:
+    """The docs would say of what `balanced-appd` is a mean, and be wrong."""
+    words = {item.groups["word"] for item in templates()[0].items}
+    shares = [each.women for each in data.read("occupations") if each.name in words]
+    men, women = sum(share <= 1 - MAJORITY for share in shares), sum(share >= MAJORITY for share in shares)
+    page = (Path(__file__).parents[2] / "docs" / "mitigations" / "README.md").read_text(encoding="utf-8")
+    assert f"{men} men's and {women} women's professions" in page
+    assert f"of {len(words)} professions" in page
+
+
+def test_professions_of_women_and_of_men_count_alike() -> None:
+    """A model that expects "he" of everybody would seem to hold stereotypes, as most professions are men's."""
+    words = [*[("nurse", -1)] * 1, *[(word, 1) for word in ("plumber", "carpenter", "electrician")]]
+
+    def rows(he: float, usual: float) -> list[Row]:
+        return [
+            row(word, t, 0.5 + (he + sign * usual) / 2, 0.5 - (he + sign * usual) / 2)
+            for word, sign in words
+            for t in range(5)
+        ]
+
+    (change,) = profession_changes(rows(0.4, 0.1), rows(0.4, 0.3), 0)
+    assert (change.a_value, change.b_value, change.n) == (pytest.approx(0.1), pytest.approx(0.3), 20)
+    assert change.change == pytest.approx(0.2)
+    (change,) = profession_changes(rows(0.8, 0.0), rows(-0.4, 0.0), 0)
+    assert (change.a_value, change.b_value) == (pytest.approx(0.0), pytest.approx(0.0))
+    assert not profession_changes(rows(0.8, 0.0)[5:], rows(0.8, 0.0)[5:], 0)  # men's professions only
+    assert [estimate.value for estimate in profession_estimates(rows(0.4, 0.1), 0)] == pytest.approx([0.1])
 
 
 def test_too_little_held_out_text_is_refused_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:

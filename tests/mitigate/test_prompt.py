@@ -37,7 +37,8 @@ def test_p_values_are_corrected_over_all_prefixes_together() -> None:
     assert sorted(row[8] for row in shown if row[8] is not None) == pytest.approx(
         sorted(p for p in holm(uncorrected) if p is not None)
     )
-    assert [row[0] for row in bias.rows] == ["one", "two", "three"]
+    assert [row[0] for row in bias.rows] == ["one", "one", "two", "two", "three", "three"]
+    assert [row[2] for row in bias.rows[:2]] == ["appd", "balanced-appd"]
     assert [row[5:7] for row in bias.rows[:1]] == [pytest.approx((0.4 / 3, 0.2 / 3))]
     assert {row[3] for row in proper.rows} == {
         *(f"{name}{part}" for name in (WOMEN, MEN) for part in ("", ", gender-word"))
@@ -62,8 +63,10 @@ def test_prefixes_are_measured_as_any_mitigation(name: str, tmp_path: Path, monk
     by_prefix = [{one.key for one in result.estimates if one.model == prefix} for prefix in PREFIXES]
     assert by_prefix == [before, before]
     bias = result.findings[0].finding.tables[0]
-    measures = ("ppd", "sld", "aul", "aul") if name != "gpt2" else ("ppd", "sld", "ll", "ll")
-    assert [row[1] for row in bias.rows] == [*measures, *measures]
+    measures = ("sss", "aul") if name != "gpt2" else ("cll", "ll")
+    assert [*dict.fromkeys(row[1] for row in bias.rows)] == ["ppd", "sld", *measures]
+    said = [answer for answer in result.findings[0].finding.answers if "pairs of nine-axes: " in answer]
+    assert all(answer.startswith(repr(prefix)) for answer, prefix in zip(said, PREFIXES, strict=True))
     one = unmask.mitigate("prompt", model, corpus=CORPUS, prefix=PREFIXES[0], out=tmp_path / "one", store=False)
     assert {estimate.model for estimate in one.estimates} == {""}
     values = {each.key: each.value for each in result.estimates if each.model == PREFIXES[0]}

@@ -55,6 +55,7 @@ STATISTICS: Mapping[str, str] = {
     "mean-difference": "mean difference of the two sentences' scores",
     f"{BALANCED}mean-difference": "the same difference, both directions of the stereotypes counted alike",
     "appd": "probability of the slot's first word minus that of the second, mean over templates and words",
+    f"{BALANCED}appd": "the same towards the usual gender of a profession, women's and men's professions counted alike",
     "association": "how much more a word raises the probability of the slot's first than of its second word (nats)",
     "effect-size": "mean association over words, in standard deviations",
     f"{OF_WORDS}appd": "size of a word's lean, whatever its direction, mean over words",

@@ -133,7 +133,8 @@ def bias(  # noqa: PLR0913 - the parts of the command
 ) -> None:
     """Measure how training on a corpus changes the bias of a model, compared with training on a placebo.
 
-    Both checkpoints stay in the result folder. Run the same command again to resume an interrupted run.
+    The checkpoints stay in the result folder. Run the same command again to resume an interrupted run, or with more
+    --seeds to add trainings: each seed costs two. Without --seeds there is no p-value.
     """
     from unmask.corpus.run import bias as run_bias
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 PathLike = str | Path
 Files = PathLike | Sequence[PathLike]
 SENTENCES = "sentences.csv"
-WORK = ("corpus", "corpus-unfinished", "placebo", "placebo-unfinished")  # checkpoints in a result folder
 
 
 def count(
@@ -268,21 +267,27 @@ def bias(
 ) -> Result:
     """Measure how training on a corpus changes the bias of a model, compared with training on a placebo.
 
+    With one training of each (`seeds=1`) there is an interval over items and no p-value: another seed alone may move
+    the scores. `seeds=5` trains five times, and intervals and p-values cover items and trainings.
+
     Args:
         files: the corpus: text, JSON lines, CSV, TSV or Parquet, also compressed.
         model: hub name or folder of the model to train further, preferably mitigated; None: built-in.
         placebo: files of your own placebo text; default: the corpus with gender swapped at random.
-        out: the result folder, where both checkpoints stay and an interrupted run resumes; None: nothing is
-            kept.
+        out: the result folder, where the checkpoints stay, an interrupted run resumes and more seeds can be added;
+            None: nothing is kept.
         options: fields of `EffectSettings`, `TextLayout`, `Opening` and `Options` (`limit` counts
             documents), or these groups themselves as `settings`, `layout`, `opening` and `options`.
     """
     settings, layout, opening, run = fill_groups(
         options, settings=EffectSettings, layout=TextLayout, opening=Opening, options=Options
     )
+    from unmask.corpus.training_effect import kept_names
+
+    kept = kept_names(None if out is None else Path(out), settings)
     with (
         TemporaryDirectory() if out is None else nullcontext(str(out)) as work,
-        result_folder(out, "corpus", also=WORK) as folder,
+        result_folder(out, "corpus", also=kept) as folder,
     ):
         paths = existing_files(_as_list(files))
         return folder.finish(_measure(paths, model, _as_list(placebo), Path(work), settings, layout, opening, run))
@@ -299,18 +304,20 @@ def _measure(  # noqa: PLR0913, PLR0917 - the parts of a run
     run: Options,
 ) -> dict[str, Any]:
     """The content of `result.json` of an effect; the checkpoints are written to `work`."""
-    from unmask.corpus import training_effect
+    from unmask.corpus import effect_findings, training_effect
 
     text = load_corpus(paths, layout, limit=run.limit)
     sentences = text.sentences
     if placebo:
         other = load_corpus(placebo, layout).sentences
-        control = training_effect.placebo_from_sentences(other, len(sentences), file_name(Path(placebo[0])))
-    else:
-        control = training_effect.shuffle_gender(sentences, seed=settings.seed)
+        given = training_effect.placebo_from_sentences(other, len(sentences), file_name(Path(placebo[0])))
+
+    def placebo_of(seed: int) -> training_effect.Placebo:
+        return given if placebo else training_effect.shuffle_gender(sentences, seed=seed)
+
     plan = training_effect.TrainingPlan(model, opening, settings, run)
-    effect = training_effect.measure_effect(plan, sentences, control, text.held_out_sentences, work)
-    summary = training_effect.summarize_effect(effect, seed=settings.seed)
+    effect = training_effect.measure_effect(plan, sentences, placebo_of, text.held_out_sentences, work)
+    summary = effect_findings.summarize_effect(effect, seed=settings.seed)
     title = "Effect of a corpus on a model"
     lead = f"{effect.model['id']} trained further on {_first_names(paths)}."
     return build(
@@ -320,8 +327,8 @@ def _measure(  # noqa: PLR0913, PLR0917 - the parts of a run
         models=[effect.model],
         data=text.files,
         options=asdict(settings) | asdict(layout) | {"limit": run.limit},
-        estimates=training_effect.effect_estimates(summary),
-        findings=[Section("corpus", title, lead, training_effect.effect_finding(summary))],
+        estimates=effect_findings.effect_estimates(summary),
+        findings=[Section("corpus", title, lead, effect_findings.effect_finding(summary))],
         details={
             "documents": len(text.documents),
             "held_out": len(text.held_out),

@@ -53,6 +53,10 @@ class FlagSettings(TermSettings):
 class EffectSettings(TrainSettings):
     """Further training of a model on a corpus: one epoch."""
 
+    seeds: int = option(
+        1, "Trainings on the corpus and on the placebo, with consecutive seeds; p-values need 2, 5 are advised.",
+        least=1, most=1_000,
+    )  # fmt: skip
     epochs: float = option(1.0, "Number of epochs.")
     length: int = option(128, "Tokens per training sequence.", least=1)
 

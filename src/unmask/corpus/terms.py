@@ -11,9 +11,9 @@ from unmask import data
 from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
 from unmask.data.formats import MAX_WORD, check_words, read_lines, read_table, read_words
+from unmask.data.occupations import MAJORITY
 
 MAX_APOSTROPHES = 4  # of a word: each of them may be straight or curly in a text
-MAJORITY = 0.7  # share of women from which an occupation is said of women; of men likewise
 FEMININE, MASCULINE = "feminine", "masculine"
 
 

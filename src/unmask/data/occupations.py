@@ -14,6 +14,7 @@ from unmask.data.formats import read_table
 from unmask.data.items import TableSource
 from unmask.data.ours import FOLDER
 
+MAJORITY = 0.7  # share of women from which an occupation is said of women; of men likewise
 CARD = Card(
     name="occupations",
     title="Share of women by occupation",

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from unmask.audit.interpretation import ALPHA, lean
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import OF_WORDS
@@ -16,7 +15,10 @@ from unmask.findings import Cell, Finding, Plot, Table
 from unmask.findings.numbers import signed_number
 from unmask.measures import find
 from unmask.mitigate import spill_over
-from unmask.mitigate.evaluation import HEADLINES, MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines
+from unmask.mitigate.agreement import is_change, pair_answers, sides
+from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines, is_headline
+from unmask.mitigate.professions import STATISTIC as BALANCED_APPD
+from unmask.mitigate.professions import profession_estimates
 from unmask.stats import Comparison, estimates
 from unmask.stats.means import mean_interval, mean_test
 from unmask.stats.units import units_of_items
@@ -25,6 +27,14 @@ from unmask.training.utility import accuracy, accuracy_change, perplexity, perpl
 
 SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
 HELD_OUT = "held-out text"
+WITHIN_PAIRS = ("aul", "ll")  # of whole sentences: equal within pairs is not the same as no preference on average
+USUAL = "Towards the usual gender of a profession, women's and men's professions counted alike"
+NO_PREFERENCE = (
+    "no preference: 0 for appd, asld and mean-difference, 50 for bias-score. balanced-appd: APPD towards the gender "
+    "of at least 70% of those who work in a profession (US, 2020), women's and men's professions counted alike. "
+    "balanced-bias-score, balanced-mean-difference: both directions of the stereotypes counted alike; they are tested, "
+    "the same of all pairs are only shown"
+)
 EXPECTED = {  # by `lean`
     **{"above": "men are expected", "below": "women are expected"},
     **{"too few": "too few items to say who is expected", "no interval": "not known who is expected"},
@@ -50,8 +60,9 @@ def compare_evaluations(  # noqa: PLR0913 - what is compared
     tables = [_bias(compared, size), _proper(compared, before, after, seed), _utility(before, after, seed)]
     tables += _within_pairs(before, after, seed)
     answers = list(_answers(compared, size, before, after, seed))
+    answers += pair_answers(compared, (before, after), seed)
     if types := spill_over.bias_types(before, after, seed=seed):
-        tables.insert(1, spill_over.table(types, axis))
+        tables[1:1] = spill_over.tables(types, axis)
         answers.append(spill_over.answer(types, axis))
     if probe is not None:
         table, answer = _probe(probe)
@@ -76,9 +87,10 @@ def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimat
         replace(estimate, null=None, p=None, p_holm=None) if name in (WOMEN, MEN) else estimate
         for (measure, name), rows in evaluation.rows.items()
         for estimate in estimates(find(measure), rows, data=name, rng_seed=seed)
-        if estimate.statistic in HEADLINES and is_compared(estimate)
+        if is_headline(measure, estimate.statistic) and is_compared(estimate)
     ]
     rows, ability = evaluation.rows["ppd", TEMPLATES], evaluation.ability
+    found += profession_estimates(rows, seed)
     size = lean_size(word_leans(rows, rows), seed)
     others = (
         (size.after, "ppd", TEMPLATES, f"{OF_WORDS}appd", size.n),
@@ -133,8 +145,8 @@ def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
         "Bias, before and after",
         ("measure", "statistic", "data", "n", "before", "after", "change", "p"),
         tuple(rows),
-        "no preference: 0 for appd and asld, 50 for bias-score; paired 95% intervals; p Holm-corrected, "
-        "except for a word's lean. n: items, or words",
+        f"{NO_PREFERENCE}; paired 95% intervals; p Holm-corrected over the tested rows, except for a word's lean. n: "
+        "items, or words",
         digits=3,
     )
 
@@ -143,7 +155,7 @@ def _within_pairs(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> l
     """The size of the difference within a pair, whichever sentence is preferred, beside the level of the scores."""
     rows: list[tuple[Cell, ...]] = []
     for (measure, name), scored_before in before.rows.items():
-        if measure not in spill_over.MEASURES:
+        if measure not in WITHIN_PAIRS:
             continue
         known = {row.item: row for row in scored_before if row.scores}
         pairs = [(known[row.item], row) for row in after.rows[measure, name] if row.scores and row.item in known]
@@ -219,10 +231,12 @@ def _answers(
 ) -> tuple[str, ...]:
     by_key = {(row.measure, row.data, row.statistic, row.group): row for row in compared}
     jobs, women = by_key["ppd", TEMPLATES, "appd", "all"], by_key["ppd", WOMEN, "appd", "category=gender-word"]
-    expected = [EXPECTED.get(_side(each, jobs, seed), "no preference is found") for each in (before, after)]
+    expected = [EXPECTED.get(side, "no preference is found") for side in sides(jobs, (before, after), seed)]
+    usual = by_key.get(("ppd", TEMPLATES, BALANCED_APPD, "all"))
     gap = accuracy_change(before.ability, after.ability, seed=seed)
     return (
         f"Professions: {expected[0]} before, {expected[1]} after (APPD {_from_to(jobs)}).",
+        *([] if usual is None else [f"{USUAL}: APPD {_from_to(usual)}."]),
         f"A word leans by {size.before.value:.3f} before and {size.after.value:.3f} after, whichever way "
         f"(change {format_change(size.change)}; {size.n} words).",
         f"Words said of women (pregnant …): APPD {_from_to(women)}{_of_women(women, before, after, seed)}.",
@@ -230,32 +244,21 @@ def _answers(
     )
 
 
-def _side(evaluation: BiasEvaluation, row: Comparison, seed: int) -> str:
-    """Where a statistic of one evaluation lies, as `lean` judges it: in an audit the verdict is the same."""
-    found = estimates(find(row.measure), evaluation.rows[row.measure, row.data], data=row.data, rng_seed=seed)
-    return lean(next(each for each in found if (each.statistic, each.group) == (row.statistic, row.group)))
-
-
 def _from_to(row: Comparison) -> str:
     """The values before and after, and their change; a change that chance can make is called so."""
-    chance = ", not beyond chance" if row.difference.has_interval and not _is_change(row) else ""
+    chance = ", not beyond chance" if row.difference.has_interval and not is_change(row) else ""
     values = f"{signed_number(row.a_value, 3)} to {signed_number(row.b_value, 3)}"
     return f"{values}, change {format_change(row.difference)}{chance}"
 
 
-def _is_change(row: Comparison) -> bool:
-    """Whether a change is beyond chance: by its interval, and by its p after correction."""
-    return row.difference.excludes(0.0) and (row.p_holm is None or row.p_holm < ALPHA)
-
-
 def _of_women(row: Comparison, before: BiasEvaluation, after: BiasEvaluation, seed: int) -> str:
     """Whether words said of women are still expected of them; nothing if they were not, or if chance decides."""
-    sides = [_side(each, row, seed) for each in (before, after)]
-    if sides[0] != "below":
+    sides_of_zero = sides(row, (before, after), seed)
+    if sides_of_zero[0] != "below":
         return ""
-    if sides[1] == "below":
+    if sides_of_zero[1] == "below":
         return "; still expected of women"
-    return "; no longer expected of women" if _is_change(row) else ""
+    return "; no longer expected of women" if is_change(row) else ""
 
 
 def _plots(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:

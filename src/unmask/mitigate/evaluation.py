@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.progress import Progress, steps_of
-from unmask.core.types import Dataset, Kind, Row
+from unmask.core.types import BALANCED, Dataset, Kind, Row
 from unmask.data.subset import sample_dataset
 from unmask.measures import find
+from unmask.mitigate.professions import MEASURE, STATISTIC, PairedValues, profession_changes, profession_values
 from unmask.models import Engine
 from unmask.stats import Comparison, apply_holm, comparisons
+from unmask.stats.compare import compared as paired_statistics
 from unmask.training.utility import Ability, measure_ability
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
-HEADLINES = ("appd", "asld", "bias-score")
-_MEASURES: dict[Kind, tuple[tuple[str, str], ...]] = {
-    "masked": (("sld", "triple-gender"), ("aul", "triple-gender"), ("aul", "nine-axes")),
-    "causal": (("sld", "triple-gender"), ("ll", "triple-gender"), ("ll", "nine-axes")),
-}  # measure and dataset, in addition to ppd on the templates
+PAIRS = ("triple-gender", "nine-axes")
+# Pairs are judged by two kinds of measures: of some words in the context of the others, and of the whole sentence.
+PAIR_MEASURES: dict[Kind, tuple[str, ...]] = {"masked": ("sss", "aul"), "causal": ("cll", "ll")}
+Key = tuple[str, str, str, str]  # measure, data, group and statistic
+_OF_PAIRS = {name for names in PAIR_MEASURES.values() for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ def evaluated_data(kind: Kind, without: Collection[str] = (), items: int | None 
     `without` are datasets that were trained on.
     """
     plan = [("ppd", dataset) for dataset in templates()]
-    plan += [(measure, data.load(name)) for measure, name in _MEASURES[kind] if name not in without]
+    of_pairs = [("sld", PAIRS[0]), *product(PAIR_MEASURES[kind], PAIRS)]
+    plan += [(measure, data.load(name)) for measure, name in of_pairs if name not in without]
     return [(measure, dataset if items is None else sample_dataset(dataset, items, 0)) for measure, dataset in plan]
 
 
@@ -61,18 +65,50 @@ def evaluate_model(
     return BiasEvaluation(rows, ability)
 
 
+def is_headline(measure: str, statistic: str) -> bool:
+    """Whether a mitigation is judged by a statistic: APPD, ASLD, and of pairs the bias score and mean difference."""
+    plain = statistic.removeprefix(BALANCED)
+    return plain in ("appd", "asld") or (plain in ("bias-score", "mean-difference") and measure in _OF_PAIRS)
+
+
 def compare_headlines(
     a: BiasEvaluation, b: BiasEvaluation, keep: Callable[[Comparison], bool], *, seed: int
 ) -> tuple[Comparison, ...]:
     """Paired comparisons of the headline statistics that `keep` accepts; p-values corrected by Holm."""
-    return apply_holm(
-        [
-            comparison
-            for (measure, name), rows in a.rows.items()
-            for comparison in comparisons(find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed)
-            if comparison.statistic in HEADLINES and keep(comparison)
-        ]
-    )
+    compared: list[Comparison] = []
+    for (measure, name), rows in a.rows.items():
+        compared += comparisons(find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed)
+        if (measure, name) == (MEASURE, TEMPLATES):
+            compared += profession_changes(rows, b.rows[measure, name], seed)
+    return correct_tested([each for each in compared if is_headline(each.measure, each.statistic) and keep(each)])
+
+
+def headline_values(a: BiasEvaluation, b: BiasEvaluation) -> Iterator[tuple[Key, PairedValues]]:
+    """The headline statistics of two evaluations, in the order of `compare_headlines`, as values by item."""
+    for (measure, name), rows in a.rows.items():
+        others = b.rows[measure, name]
+        for statistic, group, pair in paired_statistics(find(measure), rows, others, data=name):
+            if is_headline(measure, statistic):
+                values = PairedValues(*pair.values(statistic), pair.units_for(statistic), pair.left_out, pair.flips)
+                yield (measure, name, group, statistic), values
+        if (measure, name) == (MEASURE, TEMPLATES) and (of_professions := profession_values(rows, others)):
+            yield (measure, name, "all", STATISTIC), of_professions
+
+
+def correct_tested(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """The comparisons with `p_holm` over those that are tested.
+
+    Where most pairs have one direction, the mean of both directions is tested; that of all pairs only stands beside it.
+    """
+    return apply_holm([replace(each, p=each.p if is_tested(each, compared) else None) for each in compared])
+
+
+def is_tested(each: Comparison, compared: Iterable[Comparison]) -> bool:
+    """Whether a statistic is tested: unless, for pairs, the mean of both directions is tested in its place."""
+    if each.measure not in _OF_PAIRS:
+        return True
+    key = (each.measure, each.data, each.group, f"{BALANCED}{each.statistic}")
+    return all((other.measure, other.data, other.group, other.statistic) != key for other in compared)
 
 
 def templates() -> tuple[Dataset, ...]:

@@ -20,7 +20,9 @@ from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result, build, estimate_json
 from unmask.findings.folder import ResultFolder
 from unmask.mitigate import spill_over
+from unmask.mitigate.agreement import pair_answers
 from unmask.mitigate.comparison import (
+    NO_PREFERENCE,
     bias_estimates,
     comparison_cells,
     format_change,
@@ -114,12 +116,7 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
     corrected = apply_holm([row for _, row in tested])
     compared = [(prefix, row) for (prefix, _), row in zip(tested, corrected, strict=True)]
     tables = (
-        _table(
-            "Bias without and with a prefix",
-            compared,
-            lambda row: row.data not in (WOMEN, MEN),
-            "no preference: 0 for appd and asld, 50 for bias-score",
-        ),
+        _table("Bias without and with a prefix", compared, lambda row: row.data not in (WOMEN, MEN), NO_PREFERENCE),
         _table(
             "Words that have a gender: here a lean is right",
             compared,
@@ -139,18 +136,22 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
         ),
     )
     types = {prefix: spill_over.bias_types(before, evaluation, seed=seed) for prefix, evaluation in after.items()}
-    spilled = tuple(
-        spill_over.table(found, "", f"Every bias type, with {quote(_short(prefix))}")
+    spilled = [
+        table
         for prefix, found in types.items()
-        if found
-    )
-    answers = tuple(_answer(before, prefix, evaluation, seed) for prefix, evaluation in after.items())
+        for table in spill_over.tables(found, "", f"With {quote(_short(prefix))}")
+    ]
+    answers = [_answer(before, prefix, evaluation, seed) for prefix, evaluation in after.items()]
+    for prefix, evaluation in after.items():
+        rows = [row for other, row in compared if other == prefix]
+        said = pair_answers(rows, (before, evaluation), seed)
+        answers += [f"{quote(_short(prefix))}, {answer[:1].lower()}{answer[1:]}" for answer in said]
     notes = (
         "The tokens of a prefix are context: none is masked, predicted or counted.",
         "A prefix changes this input, not the model: without it, or with another text between, the model is as before.",
         "A score near its reference value means that this measure finds no preference, not that there is none.",
     )
-    return Finding(answers, (*tables, *spilled), (), notes)
+    return Finding(tuple(answers), (*tables, *spilled), (), notes)
 
 
 def _table(
