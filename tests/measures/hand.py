@@ -113,6 +113,10 @@ class Hand:
         shift = self.encode(text).content[0]
         return tuple(at + shift for at, (_, a, b) in enumerate(self.cut(text)) if a < end and b > begin)
 
+    def special_in(self, text: str) -> str:
+        """The first special token that a text spells out: none is looked for."""
+        return ""
+
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(at for at, one in enumerate(ids) if one == self.mask_id)
 

@@ -18,7 +18,7 @@ from unmask.core.types import BALANCED, Floats, Row
 from unmask.data.occupations import MAJORITY
 from unmask.measures import find
 from unmask.stats.compare import Comparison, paired_groups
-from unmask.stats.directions import balanced, has_both
+from unmask.stats.directions import balance_directions, has_both
 from unmask.stats.means import crossed_mean, mean
 from unmask.stats.units import Units
 
@@ -47,7 +47,7 @@ def profession_values(a: Sequence[Row], b: Sequence[Row]) -> PairedValues | None
     if not has_both(directions[usual]):
         return None
     first, second, signs = pair.a.take(usual), pair.b.take(usual), np.where(directions == "stereo", 1.0, -1.0)[usual]
-    before, after = (balanced(signs * table.difference, directions[usual]) for table in (first, second))
+    before, after = (balance_directions(signs * table.difference, directions[usual]) for table in (first, second))
     flips = int((first.wins != second.wins).sum())
     return PairedValues(before, after, first.units, pair.left_out + int((~usual).sum()), flips)
 
