@@ -16,7 +16,7 @@ from unmask.measures import find
 from unmask.mitigate.professions import MEASURE, STATISTIC, PairedValues, profession_changes, profession_values
 from unmask.models import Engine
 from unmask.stats import Comparison, apply_holm, comparisons
-from unmask.stats.compare import compared as paired_statistics
+from unmask.stats.compare import paired_statistics
 from unmask.training.utility import Ability, measure_ability
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
