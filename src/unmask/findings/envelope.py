@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from unmask.core.boundary import read_json
 from unmask.core.errors import ResultError, UnknownName, quote
 from unmask.core.estimate import Estimate
-from unmask.core.files import plain, writing
+from unmask.core.files import RESULT_FILES, plain, writing
 from unmask.core.types import BALANCED, Check
 from unmask.findings import storage
 from unmask.findings.model import Section
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA = 2
-RESULT, ITEMS, TOKENS, PAGE = "result.json", "items.parquet", "tokens.parquet", "report.html"
+RESULT, ITEMS, TOKENS = RESULT_FILES
+PAGE = "report.html"
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
 KINDS: tuple[str, ...] = get_args(ResultKind)
 DIGEST = "digest"  # key of the details and of the tables' metadata: what the run measured, hashed
