@@ -215,7 +215,7 @@ def test_no_output_is_written_over_a_file_of_a_result(
     for write in outputs:
         with pytest.raises((OutputError, ResultError)):
             write()
-    with pytest.raises(OutputError, match="is a file of the result in .*: give another file"):
+    with pytest.raises(OutputError, match=r"is a file of the result in .*: give another file"):
         outputs[1]()
     assert {path.name: path.read_bytes() for path in audit.iterdir()} == before
 

@@ -38,7 +38,6 @@ RESULT, ITEMS, TOKENS = RESULT_FILES
 PAGE = "report.html"
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
 KINDS: tuple[str, ...] = get_args(ResultKind)
-DIGEST = "digest"  # key of the details and of the tables' metadata: what the run measured, hashed
 _ESTIMATE = (
     *("model", "measure", "data", "group", "statistic", "value", "low", "high", "null", "signed"),
     *("n", "ties", "unscored", "method", "p", "p_holm", "unit", "design_effect", "df"),
@@ -213,6 +212,7 @@ def build(  # noqa: PLR0913 - the parts of a result
             "estimates": [estimate_json(estimate) for estimate in estimates],
             "checks": list(checks),
             "findings": [storage.section_json(section) for section in storage.with_unique_plots(findings)],
+            "tables": {},
             "details": details or {},
         }
     )
