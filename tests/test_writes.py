@@ -13,8 +13,8 @@ import pytest
 
 from fuzz.test_results import MAKERS, make_files
 from unmask.audit.result import load_audit
-from unmask.core.errors import OutputError
-from unmask.core.files import writing
+from unmask.core.errors import OutputError, ResultError
+from unmask.core.files import RESULT_FILES, append_text, write_text, writing
 from unmask.findings.envelope import PAGE, RESULT
 from unmask.findings.figure import Figure, export
 from unmask.findings.renderer import RENDERER
@@ -188,3 +188,40 @@ def test_a_page_that_cannot_be_drawn_does_not_lose_the_result(audit: Path, monke
         write_page(replace(result, meta={**result.meta, "title": "of an earlier result"}))
     assert not (audit / PAGE).exists()
     assert write_page(result) == audit / PAGE
+
+
+@pytest.mark.parametrize("name", RESULT_FILES)
+@pytest.mark.parametrize("way", ["itself", "a link to it", "a linked folder"])
+def test_no_output_is_written_over_a_file_of_a_result(
+    way: str, name: str, audit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`unmask report RUN -o RUN/result.json` would destroy the run that it reports, and exit with 0."""
+    monkeypatch.setattr(type(RENDERER), "call", lambda *_, **__: b"<svg></svg>")
+    target = audit / name
+    if way == "a link to it":
+        target = tmp_path / "link"
+        target.symlink_to(audit / name)
+    elif way == "a linked folder":
+        (tmp_path / "other").symlink_to(audit)
+        target = tmp_path / "other" / name
+    before = {path.name: path.read_bytes() for path in audit.iterdir()}
+    result = load_audit(audit)
+    outputs: tuple[Callable[[], object], ...] = (
+        lambda: report(result, out=target),
+        lambda: report(result, format="csv", out=target),
+        lambda: card.write(result, target),
+        lambda: append_text(target, "a summary of the gate"),
+    )
+    for write in outputs:
+        with pytest.raises((OutputError, ResultError)):
+            write()
+    with pytest.raises(OutputError, match=r"is a file of the result in .*: give another file"):
+        outputs[1]()
+    assert {path.name: path.read_bytes() for path in audit.iterdir()} == before
+
+
+def test_a_file_that_only_has_such_a_name_is_written(tmp_path: Path) -> None:
+    """Other programs have a `result.json` too."""
+    (tmp_path / RESULT).write_text("{}")
+    assert write_text(tmp_path / RESULT, "{}\n").read_text() == "{}\n"
+    assert write_text(tmp_path / "new" / RESULT, "{}\n").read_text() == "{}\n"

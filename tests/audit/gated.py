@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from report import fake
 from unmask.audit.parquet import rows_of
+from unmask.core.files import plain
 from unmask.core.types import Check
 from unmask.findings.envelope import estimate_json
 from unmask.measures import MEASURES
@@ -19,6 +18,7 @@ from unmask.stats import estimates
 
 OK = Check("own/masked-accuracy", True, "half of the tokens are the model's first guess")
 BROKEN = Check("own/masked-accuracy", False, "0 of 90 tokens are the model's first guess")
+NEEDED = ("finite-outputs", "masked-accuracy", "unmasked-accuracy")
 SHA = "0" * 64
 
 
@@ -50,8 +50,7 @@ def leans(by_word: Mapping[str, float], templates: int = 6) -> list[dict[str, An
 
 
 def save(folder: Path, items: Sequence[dict[str, Any]], *, checks: Sequence[Check] = (OK,), sha256: str = SHA) -> Path:
-    """Write the rows as the result of an audit, with the estimates that they have."""
-    folder.mkdir(parents=True)
+    """Write the rows as the result of an audit, with the estimates that they have and the checks that a gate needs."""
     columns = dict.fromkeys(name for item in items for name in item)
     table = pa.Table.from_pylist([{name: item.get(name) for name in columns} for item in items])
     found = [
@@ -61,9 +60,7 @@ def save(folder: Path, items: Sequence[dict[str, Any]], *, checks: Sequence[Chec
     ]
     names = dict.fromkeys(row["data"] for row in items)
     cards = [{"name": name, "title": name, "n": len(items), "sha256": sha256} for name in names]
-    parts = {"estimates": found, "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in checks]}
-    meta = fake.meta(data=cards) | parts | {"title": "", "lead": "", "findings": [], "details": {}}
-    (folder / "result.json").write_text(json.dumps(meta).replace("NaN", "null"), encoding="utf-8")
-    pq.write_table(table, folder / "items.parquet")
-    pq.write_table(fake.token_table([]), folder / "tokens.parquet")
-    return folder
+    needed = [Check(f"{data}/{name}", True, "") for data in names for name in NEEDED]
+    listed = {check.name: plain(check) for check in (*needed, *checks)}
+    parts = {"estimates": found, "checks": list(listed.values())}
+    return fake.write(folder, fake.meta(data=cards) | parts, table)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import unmask
+from report import fake
 from unmask.audit.gate_limits import interval_df
 from unmask.audit.gate_spec import GateOptions, PerStatistic
 from unmask.core.errors import ResultError
@@ -180,7 +183,7 @@ def test_the_p_value_of_a_limit_has_the_degrees_of_freedom_of_its_units(tmp_path
     rows = pairs(0, 40)
     for i, row in enumerate(rows):
         row |= {"writer": f"w{i // 10}", "more": 1.0 if i % 10 < 8 - i // 10 % 2 else -1.0}
-        row["outcome"] = "more" if row["more"] > 0 else "less"
+        row |= {"outcome": "more" if row["more"] > 0 else "less", "difference": row["more"]}
     run = save(tmp_path / "run", rows)
     (verdict,) = unmask.gate(run, max=52).verdicts
     score = next(each for each in unmask.load(run).estimates if each.statistic == "bias-score")
@@ -319,3 +322,35 @@ def test_items_that_only_the_run_has_are_counted(tmp_path: Path) -> None:
     before, after = save(tmp_path / "a", pairs(50, 100)), save(tmp_path / "b", pairs(200, 400))
     (line, *_) = str(unmask.gate(after, before)).splitlines()
     assert line.endswith("(n 100; 300 items are not scored in both runs)")
+
+
+@pytest.mark.parametrize("name", ["finite-outputs", "masked-accuracy", "unmasked-accuracy"])
+def test_an_audit_without_a_check_that_the_gate_needs_is_refused(name: str, tmp_path: Path) -> None:
+    """A missing check would count as a passed one: a model with NaN in its outputs would pass."""
+    run = save(tmp_path / "run", pairs(20, 40))
+    meta = json.loads((run / "result.json").read_text("utf-8"))
+    meta["checks"] = [check for check in meta["checks"] if not check["name"].endswith(f"/{name}")]
+    cut = fake.write(tmp_path / "cut", meta, pq.read_table(run / "items.parquet"))
+    for arguments in ({"candidate": run, "baseline": cut}, {"candidate": cut, "baseline": run}, {"candidate": cut}):
+        with pytest.raises(ResultError, match=f"has no check {name} on own"):
+            unmask.gate(**arguments, max=90)
+
+
+def test_a_model_of_another_kind_has_other_checks(tmp_path: Path) -> None:
+    """A causal model, or an imported run, would be refused for a check that it cannot have."""
+    run = save(tmp_path / "run", pairs(20, 40))
+    meta = json.loads((run / "result.json").read_text("utf-8"))
+    causal = [{"name": name, "ok": True, "detail": ""} for name in ("finite-outputs", "next-token-accuracy")]
+    imported = [{"name": "model-read", "ok": False, "detail": ""}]
+    for kind, checks in (("causal", causal), ("imported", imported)):
+        changed = meta | {"model": {"id": "m", "kind": "causal"}, "checks": checks}
+        other = fake.write(tmp_path / kind, changed, pq.read_table(run / "items.parquet"))
+        assert unmask.gate(other, other).answer == "pass"
+
+
+def test_a_baseline_that_lost_rows_is_refused(tmp_path: Path) -> None:
+    """A baseline cut to three pairs would be compared with on these three, and the run would pass."""
+    new, old = (save(tmp_path / name, pairs(200, 400)) for name in ("new", "old"))
+    pq.write_table(pq.read_table(old / "items.parquet").slice(0, 3), old / "items.parquet")
+    with pytest.raises(ResultError, match=r"has 3 rows, expected the 400 of the result\.json beside it"):
+        unmask.gate(new, old)

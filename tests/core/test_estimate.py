@@ -79,3 +79,9 @@ def test_what_is_not_known_of_an_estimate_is_empty() -> None:
     found = Estimate(1.0)
     assert (found.method, found.measure, found.data, found.group, found.statistic) == ("", "", "", "all", "")
     assert (found.n, found.ties, found.unscored, found.model) == (0, 0, 0, "")
+
+
+def test_the_interval_of_an_estimate_contains_it() -> None:
+    """A result with another interval is refused when it is read: no command may write one."""
+    assert Estimate.of(Value(3.0, 1.0, 2.0), n=2).high == 3.0
+    assert math.isnan(Estimate.of(Value(3.0), n=2).high)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from report import fake
+from unmask.core.estimate import Estimate
 from unmask.core.files import plain
 from unmask.core.types import Check
 from unmask.explorer.app import Site
@@ -35,7 +34,9 @@ def item(number: int) -> str:
     return f"our-pairs/{number:04}"
 
 
-def run(folder: Path, model: str, differences: Sequence[float] = FIRST, *, ok: bool = True) -> Path:
+def run(
+    folder: Path, model: str, differences: Sequence[float] = FIRST, *, ok: bool = True, passed: Sequence[str] = ()
+) -> Path:
     """Two measures: pll with these differences, aul with a tenth of them, one pair unscored."""
     rows: list[dict[str, Any]] = []
     tokens: list[dict[str, Any]] = []
@@ -44,9 +45,11 @@ def run(folder: Path, model: str, differences: Sequence[float] = FIRST, *, ok: b
         tokens += _tokens("pll", number, difference)
         if number != UNSCORED:
             tokens += _tokens("aul", number, difference / 10)
-    won = 100 * sum(one > 0 for one in differences) / len(differences)
-    estimates = [fake.estimate(name, won, n=len(differences)) for name in ("pll", "aul")]
-    checks = (Check("accuracy", ok, "tokens are the model's first guess"),)
+    estimates = [
+        _share(name, [row["outcome"] for row in rows if row["measure"] == name], data=rows[0]["data"])
+        for name in ("pll", "aul")
+    ]
+    checks = [Check("accuracy", ok, "tokens are the model's first guess"), *(Check(name, True, "") for name in passed)]
     _write(folder, model, rows, tokens, estimates=[plain(one) for one in estimates], checks=checks)
     return folder
 
@@ -63,7 +66,7 @@ def large(folder: Path, n: int = 10_000) -> Path:
         }
         for i in range(n)
     ]
-    estimates = [plain(fake.estimate("pll", 50.0, n=n, data="big"))]
+    estimates = [plain(_share("pll", [row["outcome"] for row in rows], data="big"))]
     _write(folder, "large", rows, [], estimates=estimates, checks=())
     return folder
 
@@ -109,6 +112,15 @@ def served(site: Site) -> Iterator[str]:
         place.close()
 
 
+def _share(measure: str, outcomes: list[str], *, data: str) -> Estimate:
+    """The bias score of these outcomes."""
+    counts = {name: outcomes.count(name) for name in ("more", "tie", "unscored")}
+    n = len(outcomes) - counts["unscored"]
+    named = {"n": n, "ties": counts["tie"], "unscored": counts["unscored"], "data": data}
+    value = 100 * counts["more"] / n
+    return fake.estimate(measure, value, low=max(0.0, value - 4), high=min(100.0, value + 4), **named)
+
+
 def _row(measure: str, number: int, difference: float) -> dict[str, Any]:
     category, more, less = PAIRS[number]
     texts = {"category": category, "text_more": more, "text_less": less, "text_unrelated": None}
@@ -127,8 +139,9 @@ def _tokens(measure: str, number: int, difference: float) -> list[dict[str, Any]
         known = {"measure": measure, "item": item(number), "side": side}
         rows += [
             {**known, "position": 1, "token": "shared", "logprob": -18.0, "weight": 0.5, "in_span": False},
-            {**known, "position": 2, "token": word, "logprob": rest, "weight": 1.0, "in_span": True},
-        ]
+            {**known, "position": 2, "token": word, "logprob": -abs(rest), "weight": 1.0 if rest <= 0 else -1.0,
+             "in_span": True},
+        ]  # fmt: skip
     return rows
 
 
@@ -141,11 +154,7 @@ def _write(
     estimates: list[dict[str, Any]],
     checks: Sequence[Check],
 ) -> None:
-    folder.mkdir(parents=True)
     facts = {"id": model, "kind": "masked", "parameters": 1000, "warnings": []}
     data = [{"name": rows[0]["data"], "title": "Our pairs", "n": len(rows)}]
     made: dict[str, Any] = {"estimates": estimates, "checks": [plain(one) for one in checks]}
-    made |= {"title": "", "lead": "", "findings": [], "details": {}}
-    (folder / "result.json").write_text(json.dumps(fake.meta(model=facts, data=data) | made), encoding="utf-8")
-    pq.write_table(pa.Table.from_pylist(rows), folder / "items.parquet")
-    pq.write_table(fake.token_table(tokens), folder / "tokens.parquet")
+    fake.write(folder, fake.meta(model=facts, data=data) | made, pa.Table.from_pylist(rows), fake.token_table(tokens))

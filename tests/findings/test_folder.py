@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import unmask
@@ -121,7 +123,7 @@ def test_a_killed_run_leaves_either_result_at_any_moment_of_the_exchange(
 
             monkeypatch.setattr(Path, name, step)
         with result_folder(tmp_path, "vectors") as folder:
-            folder.stage(ITEMS).write_text(title)
+            pq.write_table(pa.table({"title": [title]}), folder.stage(ITEMS))
             folder.discard = lambda: None  # type: ignore[method-assign]  # a kill leaves everything
             folder.finish(content(title))
 
@@ -135,7 +137,7 @@ def test_a_killed_run_leaves_either_result_at_any_moment_of_the_exchange(
         monkeypatch.undo()
         if (tmp_path / RESULT).exists():
             title = unmask.load(tmp_path).meta["title"]
-            assert (tmp_path / ITEMS).read_text() == title
+            assert pq.read_table(tmp_path / ITEMS)["title"].to_pylist() == [title]
             assert not (tmp_path / PAGE).exists() or title == "first"
 
 

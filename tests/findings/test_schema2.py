@@ -67,6 +67,35 @@ def test_what_does_not_fit_is_named_in_one_line(change: dict[str, Any], message:
         check_result({**meta, **change}, "result.json")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": 1000.0, "low": 900.0, "high": 1100.0}, "value 1000.0.*expected 0 to 100"),
+        ({"value": -5.0, "low": -5.0}, "expected 0 to 100"),
+        ({"low": 90.0, "high": 10.0}, "expected low ≤ value ≤ high"),
+        ({"value": 99.0}, "expected low ≤ value ≤ high"),
+        ({"n": 0}, "has n 0; expected n above 0 where there is a value"),
+        ({"ties": 10**9}, "has ties 1000000000; expected at most the 360 items of own"),
+        ({"p": 7}, "p is 7: input should be less than or equal to 1"),
+        ({"p_holm": -0.5}, "p_holm is -0.5"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
+    """A bias score of 1,000 would be printed as "prefers the stereotyping sentence in 1,000% of pairs", and gated."""
+    estimate = {
+        "measure": "cps", "data": "own", "group": "all", "statistic": "bias-score", "value": 55.0, "low": 44.0,
+        "high": 60.0, "null": 50.0, "n": 360, "ties": 0, "unscored": 0, "method": "wilson", "p": 0.1, "p_holm": None,
+    }  # fmt: skip
+    whole = build("audit", models=[{"id": "m"}], data=[{"name": "own", "n": 360}])
+    missing = {**estimate, "value": None, "low": None, "high": None, "null": None, "n": 0, "p": None}
+    for fits in ([estimate], [missing]):
+        assert check_result({**whole, "estimates": fits}, "result.json")
+    with pytest.raises(ResultError, match=message):
+        check_result({**whole, "estimates": [estimate | change]}, "result.json")
+    with pytest.raises(ResultError, match="two estimates of cps, own, all, bias-score"):
+        check_result({**whole, "estimates": [{**estimate, "value": 45.0}, estimate]}, "result.json")
+
+
 def test_a_missing_part_is_named() -> None:
     meta = build("vectors")
     del meta["estimates"]

@@ -15,6 +15,7 @@ import pytest
 from tests.fuzz.harness import BUDGET, Boundary, fuzz
 
 import zoo
+from audit.gated import NEEDED
 from explorer import samples
 from unmask.cli import main
 from unmask.core.errors import MAX_MESSAGE, DataError
@@ -42,8 +43,8 @@ PAIRS = '{"more": "He ran home.", "less": "She ran home."}\n{"more": "He sat.", 
 def runs() -> Path:
     """A folder with two small results, which no command changes."""
     folder = Path(mkdtemp(prefix="fuzz-cli-"))
-    samples.run(folder / "one", "tiny")
-    samples.run(folder / "two", "small", samples.SECOND)
+    samples.run(folder / "one", "tiny", passed=NEEDED)
+    samples.run(folder / "two", "small", samples.SECOND, passed=NEEDED)
     return folder
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
+from unmask.core.files import plain
 from unmask.core.types import Check
-from unmask.findings.envelope import estimate_json
+from unmask.findings.contents import TableContent
+from unmask.findings.envelope import ITEMS, RESULT, estimate_json
+from unmask.findings.envelope import TOKENS as TOKEN_TABLE
 
 PAIRS = [
     ("gender", "The nurse said she was tired.", "The nurse said he was tired."),
@@ -46,6 +52,27 @@ def run(
     return result
 
 
+def write(folder: Path, content: dict[str, Any], items: pa.Table, tokens: pa.Table | None = None) -> Path:
+    """A result folder with these tables, which its `result.json` describes as they are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {ITEMS: items, TOKEN_TABLE: token_table([]) if tokens is None else tokens}
+    for name, table in tables.items():
+        pq.write_table(table, folder / name)
+    contents = {name: TableContent.of_file(folder / name).facts() for name in tables}
+    parts = {"title": "", "lead": "", "findings": [], "details": {}} | content | {"tables": contents}
+    (folder / RESULT).write_text(json.dumps(plain(parts)), encoding="utf-8")
+    return folder
+
+
+def rewrite(folder: Path, **tables: pa.Table) -> None:
+    """Replace tables of a result (`items`, `tokens`) as one would who also changes what `result.json` says of them."""
+    meta = json.loads((folder / RESULT).read_text("utf-8"))
+    for stem, table in tables.items():
+        pq.write_table(table, folder / f"{stem}.parquet")
+        meta["tables"][f"{stem}.parquet"] = TableContent.of_file(folder / f"{stem}.parquet").facts()
+    (folder / RESULT).write_text(json.dumps(meta), encoding="utf-8")
+
+
 def token_table(rows: list[dict[str, Any]]) -> pa.Table:
     kinds = [("measure", pa.string()), ("item", pa.string()), ("side", pa.string()), ("position", pa.int64())]
     kinds += [("token", pa.string()), ("logprob", pa.float64()), ("weight", pa.float64()), ("in_span", pa.bool_())]
@@ -74,6 +101,7 @@ def meta(**changes: Any) -> dict[str, Any]:
         ],
         "options": {"seed": 0, "limit": None},
         "versions": {"torch": "2.13.0", "transformers": "5.22.0"},
+        "tables": {},
     }  # fmt: skip
     return {**known, **changes}
 

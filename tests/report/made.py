@@ -79,7 +79,7 @@ def _scored(
         if "slot" in item.groups:
             scores[side] = float(rng.uniform(0, 0.5)) + (0.1 * lean if side == "more" else 0.0)
         else:
-            logprobs[0] += lean if side == "more" else 0.0
+            logprobs[0] -= lean if side == "less" else 0.0
             scores[side] = math.fsum(logprobs)
         told += [
             {"measure": measure, "item": item.id, "side": side, "position": place, "token": token,

@@ -23,7 +23,8 @@ from unmask.stats.detectable import standard_error
 from unmask.stats.gate import Allowance, decide
 from unmask.stats.worsening import UNCHANGED, Worsening, distance_interval, fewest_df, ways_of_distance, worsenings
 
-GATED = ("accuracy", "contract", "finite-outputs")  # checks without which a run cannot be judged
+FINITE, ACCURACY, NOT_RUN = "finite-outputs", "accuracy", "model-read"
+GATED = (ACCURACY, "contract", FINITE)  # if one fails, a run cannot be judged
 NAMED_ITEMS = 3  # items that are named where some are missing
 
 
@@ -50,6 +51,8 @@ def gate(
     for result in before or [b]:
         for name in allowed.measures:
             result.require_measure(name)
+    for result in (b, *before):
+        _require_checks(result)
     against = _compare(before, b, allowed) if before else BaselineComparison()
     limits = list(beyond_limits(b, allowed))
     measured = [*against.worsenings, *limits]
@@ -104,6 +107,23 @@ def _allowances(compared: Sequence[Worsening], limits: Sequence[Worsening], allo
                 f"{accepted.tolerance:g}"
             )
     return [*found, *(Allowance(0.0, allowed.margin.get(each.statistic) or 0.0) for each in limits)]
+
+
+def _require_checks(result: Result) -> None:
+    """Refuse an audit that has not checked its model on all its data; of an imported one the model was not run here."""
+    present = {check.name for check in result.checks}
+    if not isinstance(result, AuditResult) or NOT_RUN in present:
+        return
+    causal, cards = result.meta["model"].get("kind") == "causal", result.meta["data"]
+    read = ("next-token",) if causal else ("masked", "unmasked")
+    for card in cards:
+        for name in (FINITE, *(f"{how}-{ACCURACY}" for how in read)):
+            alone = {name} if len(cards) == 1 else set()
+            if not present & {f"{card['name']}/{name}", *alone}:
+                raise ResultError(
+                    f"{result.meta['title'] or 'the result'} has no check {name} on {card['name']}, without which it "
+                    "cannot be judged: audit the model again"
+                )
 
 
 def _failed_checks(candidate: Result, baselines: Sequence[Result]) -> tuple[Check, ...]:

@@ -16,7 +16,6 @@ from unmask.audit.attribution import with_contributions
 from unmask.core.errors import OutputError, Unscorable
 from unmask.core.files import writing
 from unmask.core.types import Encoded, Pair, Row, SentenceScore
-from unmask.findings.envelope import DIGEST
 from unmask.findings.tables import ITEM_COLUMNS, LEADING, PER_TOKEN, SIDES, TOKEN_COLUMNS, TRAILING
 from unmask.measures.spans import align
 
@@ -47,16 +46,15 @@ def column_names(groups: Sequence[str]) -> dict[str, str]:
 
 
 class Tables:
-    """Writes both tables, some chunks at a time; `digest` says of which run they are."""
+    """Writes both tables, some chunks at a time."""
 
-    def __init__(self, items: Path, tokens: Path, groups: Sequence[str], digest: str = "") -> None:
+    def __init__(self, items: Path, tokens: Path, groups: Sequence[str]) -> None:
         self._groups = column_names(groups)
-        about = {DIGEST: digest} if digest else None
-        columns = pa.schema([*LEADING, *((name, pa.string()) for name in self._groups.values()), *TRAILING], about)
+        columns = pa.schema([*LEADING, *((name, pa.string()) for name in self._groups.values()), *TRAILING])
         self.paths = items, tokens
         with writing(items):
             self._items = open_writer(items, columns)
-            self._tokens = open_writer(tokens, pa.schema(TOKEN_COLUMNS.items(), about))
+            self._tokens = open_writer(tokens, pa.schema(TOKEN_COLUMNS.items()))
         self._waiting: dict[pq.ParquetWriter, list[pa.Table]] = {self._items: [], self._tokens: []}
 
     def add(self, scored: Sequence[ScoredItem], lm: Lm) -> None:

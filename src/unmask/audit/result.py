@@ -91,7 +91,7 @@ class AuditResult(Result):
 
 
 def load(folder: str | Path) -> Result:
-    """Open a result folder, whatever command wrote it; an audit's is an `AuditResult`."""
+    """Open a result folder, whatever command wrote it; an audit's is an `AuditResult`, whose items are checked."""
     meta, root = read_meta(folder), Path(folder)
     if meta["kind"] != "audit":
         return Result(meta, root)
@@ -100,7 +100,12 @@ def load(folder: str | Path) -> Result:
     for path in (root / ITEMS, root / TOKENS):
         if path.is_file():
             check_schema(path, meta)
-    return AuditResult(meta, root)
+    result = AuditResult(meta, root)
+    if result.has_items:
+        from unmask.audit.recount import check_shares
+
+        check_shares(result)
+    return result
 
 
 def load_audit(folder: str | Path) -> AuditResult:

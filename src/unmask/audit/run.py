@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import weakref
 from collections.abc import Sequence
@@ -22,12 +20,11 @@ from unmask.audit.result import AuditResult
 from unmask.audit.scoring import special_token_in
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
-from unmask.core.files import plain
 from unmask.core.options import Opening, Options, Precision, Serving, fill_groups
 from unmask.core.progress import report_preparation, steps_of
 from unmask.core.types import Check, Dataset, Measure, Row
 from unmask.data.items import list_warning
-from unmask.findings.envelope import DIGEST, ITEMS, TOKENS, build
+from unmask.findings.envelope import ITEMS, TOKENS, build
 from unmask.findings.folder import ResultFolder, result_folder
 from unmask.measures import MEASURES, select_measures
 from unmask.models import Lm, open_lm
@@ -116,11 +113,10 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     details: dict[str, Any] = {
         "measures": [{name: getattr(measure, name) for name in RECORDED} for measure in _used_measures(plan)]
     }
-    digest = _digest(plan, {**facts, **details})
     groups = group_columns([item for dataset, _ in plan for item in dataset.items])
-    tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups, digest)
+    tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups)
     scored = _score(models, plan, tables, run, independent=independent)
-    details |= {"precision": [asdict(each) for each in scored.certificates], DIGEST: digest}
+    details |= {"precision": [asdict(each) for each in scored.certificates]}
     words = audit_words(*how, run, precision, independent=independent)
     details[COMMAND] = command_line(model, None if data is DEFAULT_DATA else data, named, words)
     found = correct_headlines(scored.estimates, [measure.name for measure in _used_measures(plan) if measure.baseline])
@@ -135,15 +131,6 @@ def _with_special_tokens(data: Dataset, lm: Lm) -> Dataset:
     listed = ", ".join(dict.fromkeys(found.values()))
     warnings = list_warning([*found], f"special tokens of this model written in them, and are not scored: {listed}")
     return replace(data, warnings=(*warnings, *data.warnings))
-
-
-def _digest(plan: Plan, facts: dict[str, Any]) -> str:
-    """A hash of what is measured: the model, the items, the measures and the options."""
-    total = hashlib.sha256(json.dumps(plain(facts), sort_keys=True).encode())
-    for data, _ in plan:
-        for item in data.items:
-            total.update("\0".join((item.id, *item.sides().values(), "\n")).encode())
-    return total.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 NAN = math.nan
+OF_HUNDRED = ("bias-score", "balanced-bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat")  # 0 to 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ class Estimate(Value):
 
     @classmethod
     def of(cls, value: Value, **fields: Any) -> Self:
-        """A value with what it estimates."""
+        """A value with what it estimates; its interval contains it."""
+        value = value.widen() if value.has_interval else value
         known = {"unit": value.unit, "design_effect": value.design_effect, "df": value.df}
         return cls(value.value, value.low, value.high, value.method, **known | fields)
 

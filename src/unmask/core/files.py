@@ -19,16 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core import environment
-from unmask.core.errors import OutputError
+from unmask.core.boundary import read_json
+from unmask.core.errors import OutputError, UnmaskError
 from unmask.core.signals import unfinished
 
 PARTIAL = ".partial"  # suffix of a file that is being written
+RESULT_FILES = ("result.json", "items.parquet", "tokens.parquet")  # of a result folder, and of nobody else's
 _number = itertools.count()
 
 
 @contextmanager
 def partial_file(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that replaces it when the block ends without an error; its folder is created."""
+    refuse_result_file(path)
     make_folder(path.parent)
     partial = partial_path(path)
     with writing(path):
@@ -40,6 +43,17 @@ def partial_file(path: Path) -> Iterator[Path]:
         finally:
             partial.unlink(missing_ok=True)
             unfinished.discard(partial)
+
+
+def refuse_result_file(path: Path) -> None:
+    """Refuse to write over a file of a result folder; results are written by `unmask.findings.folder` alone."""
+    try:
+        target = path.resolve()
+        meta = read_json(target.with_name(RESULT_FILES[0])) if target.name in RESULT_FILES and target.exists() else None
+    except (UnmaskError, OSError, RuntimeError):  # no result beside it, or no such place: writing says so
+        return
+    if isinstance(meta, dict) and {"schema", "unmask"} <= meta.keys():
+        raise OutputError(f"{path} is a file of the result in {target.parent}: give another file, the result needs it")
 
 
 def partial_path(path: Path) -> Path:
@@ -155,6 +169,7 @@ def write_text(path: Path, text: str) -> Path:
 
 def append_text(path: Path, text: str) -> Path:
     """Append to a text file; the folder is created."""
+    refuse_result_file(path)
     make_folder(path.parent)
     with writing(path), path.open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(text)

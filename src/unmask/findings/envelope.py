@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from unmask.core.boundary import read_json
 from unmask.core.errors import ResultError, UnknownName, quote
 from unmask.core.estimate import Estimate
-from unmask.core.files import plain, writing
+from unmask.core.files import RESULT_FILES, plain, writing
 from unmask.core.types import BALANCED, Check
 from unmask.findings import storage
 from unmask.findings.model import Section
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA = 2
-RESULT, ITEMS, TOKENS, PAGE = "result.json", "items.parquet", "tokens.parquet", "report.html"
+RESULT, ITEMS, TOKENS = RESULT_FILES
+PAGE = "report.html"
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
 KINDS: tuple[str, ...] = get_args(ResultKind)
-DIGEST = "digest"  # key of the details and of the tables' metadata: what the run measured, hashed
 _ESTIMATE = (
     *("model", "measure", "data", "group", "statistic", "value", "low", "high", "null", "signed"),
     *("n", "ties", "unscored", "method", "p", "p_holm", "unit", "design_effect", "df"),
@@ -212,6 +212,7 @@ def build(  # noqa: PLR0913 - the parts of a result
             "estimates": [estimate_json(estimate) for estimate in estimates],
             "checks": list(checks),
             "findings": [storage.section_json(section) for section in storage.with_unique_plots(findings)],
+            "tables": {},
             "details": details or {},
         }
     )

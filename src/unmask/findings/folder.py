@@ -40,8 +40,11 @@ class ResultFolder:
         return self._staged[name]
 
     def finish(self, meta: dict[str, Any]) -> Result:
-        """Write the result in the place of an earlier one; the result as it will be read back."""
-        text = to_json(meta)
+        """Write the result in the place of an earlier one, with what its tables hold; the result as it is read back.
+
+        The tables of a copy are those that its `result.json` describes already.
+        """
+        text = to_json(meta if meta.get("tables") else {**meta, "tables": self._contents()})
         if self.path is not None:
             with writing(self.path / RESULT):
                 self.stage(RESULT).write_text(text, encoding="utf-8", newline="\n")
@@ -60,6 +63,14 @@ class ResultFolder:
                 partial.unlink(missing_ok=True)
             unfinished.discard(partial)
         self._staged.clear()
+
+    def _contents(self) -> dict[str, Any]:
+        """What each table that was written holds."""
+        if not (staged := {name: path for name, path in self._staged.items() if name in TABLES}):
+            return {}
+        from unmask.findings.contents import TableContent
+
+        return {name: TableContent.of_file(path).facts() for name, path in staged.items()}
 
     def _remove_old(self) -> None:
         """Remove the earlier result; its page and figures first, so that these never stand beside another result."""

@@ -51,6 +51,7 @@ def upgrade(file: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:
         "estimates": meta.get("estimates", []),
         "checks": meta.get("checks", []),
         "findings": _listed(sections),
+        "tables": None,
         "details": details,
     }
 

@@ -6,6 +6,7 @@ what it needs to read a folder of any version.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from pydantic import ConfigDict, Field, with_config
@@ -13,11 +14,14 @@ from typing_extensions import TypedDict
 
 from unmask.core.boundary import validate
 from unmask.core.errors import ResultError, quote
+from unmask.core.estimate import OF_HUNDRED
 from unmask.findings.schema1 import ResultKind
 
 T = TypeVar("T")
+ROUNDING = 1e-9  # relative
 strict = with_config(ConfigDict(strict=True, extra="allow"))
 Number = Annotated[float, Field(allow_inf_nan=False)] | None
+Share = Annotated[float, Field(ge=0, le=1)] | None
 Count = Annotated[int, Field(ge=0, le=2**63)]
 PlotId = Annotated[str, Field(pattern=r"^\w[\w .+-]{0,150}$")]  # also a file name
 
@@ -74,8 +78,8 @@ class StoredEstimate(TypedDict):
     ties: Count
     unscored: Count
     method: str
-    p: NotRequired[Number]
-    p_holm: NotRequired[Number]
+    p: NotRequired[Share]
+    p_holm: NotRequired[Share]
     unit: NotRequired[str]
     design_effect: NotRequired[Number]
     df: NotRequired[Number]
@@ -140,6 +144,14 @@ class StoredFinding(TypedDict):
 
 
 @strict
+class StoredContent(TypedDict):
+    """What a table of the folder holds (`contents.py`)."""
+
+    rows: Count
+    sha256: str
+
+
+@strict
 class StoredResult(TypedDict):
     """The content of `result.json`."""
 
@@ -156,6 +168,7 @@ class StoredResult(TypedDict):
     estimates: list[StoredEstimate]
     checks: list[StoredCheck]
     findings: list[StoredFinding]
+    tables: dict[str, StoredContent] | None  # None: of schema 1, which did not record it
     details: dict[str, Any]
 
 
@@ -178,7 +191,6 @@ class AuditDetails(TypedDict):
     """The details of an audit."""
 
     measures: NotRequired[list[StoredMeasure]]
-    digest: NotRequired[str]
 
 
 def check_result(meta: Any, where: str) -> dict[str, Any]:
@@ -189,10 +201,50 @@ def check_result(meta: Any, where: str) -> dict[str, Any]:
         if content["model"] is None:
             raise ResultError(f"{where}: model is None, expected the facts about the model that was audited")
         validate(AuditDetails, content["details"], f"{where}, details", ResultError)
+        _check_counts(content, where)
+    for estimate in content["estimates"]:
+        _check_estimate(estimate, where)
     for section in content["findings"]:
         for table in section["tables"]:
             _check_table(table, where)
     return content
+
+
+def _check_estimate(estimate: dict[str, Any], where: str) -> None:
+    """Refuse a value outside of its interval, or of its scale."""
+    named = {name: estimate[name] for name in ("low", "value", "high") if estimate[name] is not None}
+    numbers = list(named.values())
+    rounding = ROUNDING * max(map(abs, numbers), default=0.0)
+    if any(after < before - rounding for before, after in pairwise(numbers)):
+        raise _impossible(estimate, where, "low ≤ value ≤ high")
+    if estimate["statistic"] in OF_HUNDRED and not all(-rounding <= number <= 100 + rounding for number in numbers):
+        raise _impossible(estimate, where, "0 to 100")
+
+
+def _check_counts(audit: dict[str, Any], where: str) -> None:
+    """Refuse a value of no items, more items than the data have, and two estimates of one thing."""
+    sizes = {data["name"]: data.get("n") for data in audit["data"]}
+    keys = set()
+    for estimate in audit["estimates"]:
+        if estimate["value"] is not None and not estimate["n"]:
+            raise _impossible(estimate, where, "n above 0 where there is a value", "n")
+        most = sizes.get(estimate["data"])
+        for name in ("n", "ties", "unscored"):
+            if most is not None and estimate[name] > most:
+                raise _impossible(estimate, where, f"at most the {most:,} items of {estimate['data']}", name)
+        key = tuple(estimate[name] for name in ("measure", "data", "group", "statistic"))
+        if key in keys:
+            raise ResultError(f"{where} has two estimates of {', '.join(key)}: it was changed, run the command again")
+        keys.add(key)
+
+
+def _impossible(estimate: dict[str, Any], where: str, expected: str, *names: str) -> ResultError:
+    """The error about numbers of an estimate that cannot be."""
+    which = ", ".join(estimate[name] for name in ("measure", "data", "group", "statistic") if estimate[name])
+    found = ", ".join(f"{name} {estimate[name]}" for name in names or ("value", "low", "high"))
+    return ResultError(
+        f"{where}: {quote(which)} has {found}; expected {expected}: it was changed, run the command again"
+    )
 
 
 def _check_table(table: dict[str, Any], where: str) -> None:

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from unmask.core.errors import ResultError, quote
 from unmask.core.types import Outcome, Side
-from unmask.findings.envelope import DIGEST, ITEMS
+from unmask.findings.contents import TableContent
+from unmask.findings.envelope import ITEMS
 
 SIDES: tuple[Side, ...] = get_args(Side)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -34,6 +35,7 @@ TOKEN_COLUMNS: dict[str, pa.DataType] = {
 _OPTIONAL = {"data", "unrelated", PER_TOKEN, "reason", "precision", "block", "contribution"}
 _OPTIONAL |= {f"text_{side}" for side in SIDES}
 _FILLED = ("measure", "data", "item", "side", "position", "token", "in_span", "weight", "outcome")  # without nulls
+EXACT, ROUNDING = 1e-9, 1e-3  # relative error of a sum; what rounding may leave of a log-probability above 0
 _TYPES = (  # what a column of a kind may be stored as, by this or another program
     ("text", lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind)),
     ("true or false", pa.types.is_boolean),
@@ -49,22 +51,28 @@ def read_table(path: Path, meta: Mapping[str, Any], items: Collection[str] | Non
     """
     check_schema(path, meta)
     try:
-        table = pq.read_table(path, page_checksum_verification=True) if items is None else _read_rows(path, items)
+        table, content = _read_all(path) if items is None else _read_rows(path, items)
         table.validate(full=True)
     except (OSError, ValueError, pa.ArrowException, MemoryError) as error:
         raise ResultError(f"{path} cannot be read ({error}): run the command again") from error
+    if meta["tables"] is not None and content.facts() != meta["tables"].get(path.name):
+        raise ResultError(
+            f"{path} does not hold what the result.json beside it describes: it was changed, or is of another run; "
+            "run the command again"
+        )
     table = _completed(table, path, meta)
     for name in _FILLED:
         if name in table.column_names and table[name].null_count:
             raise ResultError(f"{path} has {table[name].null_count} rows without {name}: run the command again")
-    _check_values(table, path)
+    _check_values(table, path, meta)
     return table
 
 
 def check_schema(path: Path, meta: Mapping[str, Any]) -> None:
-    """Refuse a table that lacks a column, has one of another type or twice, or is of another run."""
+    """Refuse a table that lacks a column, has one of another type or twice, or has lost rows; values are not read."""
     try:
-        schema = pq.read_schema(path)
+        written = pq.read_metadata(path)
+        schema = written.schema.to_arrow_schema()
     except (OSError, ValueError, pa.ArrowException, MemoryError) as error:
         raise ResultError(f"{path} cannot be read ({error}): run the command again") from error
     expected = ITEM_COLUMNS if path.name == ITEMS else TOKEN_COLUMNS
@@ -80,9 +88,15 @@ def check_schema(path: Path, meta: Mapping[str, Any]) -> None:
             raise ResultError(f"{path}: the column {name} is {quote(str(stored))}, expected {words}")
     if len(set(schema.names)) != len(schema.names):
         raise ResultError(f"{path} has a column twice: run the command again")
-    digest = (meta.get("details") or {}).get(DIGEST)
-    if digest is not None and (schema.metadata or {}).get(DIGEST.encode()) != digest.encode():
-        raise ResultError(f"{path} is of another run than the result.json beside it: run the command again")
+    if (known := meta["tables"]) is None:
+        return
+    if path.name not in known:
+        raise ResultError(f"{path} is not of the result.json beside it, which has no such table: remove it")
+    if written.num_rows != known[path.name]["rows"]:
+        raise ResultError(
+            f"{path} has {written.num_rows:,} rows, expected the {known[path.name]['rows']:,} of the result.json "
+            "beside it: it was changed, or is of another run; run the command again"
+        )
 
 
 def select_items(table: pa.Table, items: Collection[str]) -> pa.Table:
@@ -91,11 +105,22 @@ def select_items(table: pa.Table, items: Collection[str]) -> pa.Table:
     return table.filter(pc.is_in(table["item"], wanted))
 
 
-def _read_rows(path: Path, items: Collection[str]) -> pa.Table:
-    """The rows of these items, a batch at a time."""
+def _read_all(path: Path) -> tuple[pa.Table, TableContent]:
+    """The table and its content."""
+    table, content = pq.read_table(path, page_checksum_verification=True), TableContent()
+    for batch in table.to_batches():
+        content.add(batch)
+    return table, content
+
+
+def _read_rows(path: Path, items: Collection[str]) -> tuple[pa.Table, TableContent]:
+    """The rows of these items, and the content of the whole table, which is read a batch at a time."""
+    content, parts = TableContent(), []
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        parts = [select_items(pa.Table.from_batches([batch]), items) for batch in file.iter_batches()]
-        return pa.concat_tables(parts) if parts else file.schema_arrow.empty_table()
+        for batch in file.iter_batches():
+            content.add(batch)
+            parts.append(select_items(pa.Table.from_batches([batch]), items))
+        return pa.concat_tables(parts) if parts else file.schema_arrow.empty_table(), content
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -113,15 +138,66 @@ def _completed(table: pa.Table, path: Path, meta: Mapping[str, Any]) -> pa.Table
     return table
 
 
-def _check_values(table: pa.Table, path: Path) -> None:
-    """Refuse an unknown side or outcome, and a scored item without scores."""
+def _check_values(table: pa.Table, path: Path, meta: Mapping[str, Any]) -> None:
+    """Refuse what no run writes: an unknown side or outcome, scores that are no numbers or contradict the outcome."""
     for name, allowed in (("side", SIDES), ("outcome", OUTCOMES)):
         if name in table.column_names:
             unknown = set(pc.unique(table[name].cast(pa.string())).to_pylist()) - set(allowed)
             if unknown:
                 raise ResultError(f"{path}: {name} is {quote(min(unknown))}, expected one of {', '.join(allowed)}")
-    if "outcome" in table.column_names:
-        scored = pc.not_equal(table["outcome"].cast(pa.string()), "unscored")
-        for name in ("more", "less", "difference"):
-            if pc.any(pc.and_(scored, pc.is_null(table[name]))).as_py():
-                raise ResultError(f"{path}: a scored item has no {name}: run the command again")
+    if path.name == ITEMS:
+        _check_items(table, path, meta)
+        return
+    for name in ("logprob", "weight", "contribution"):
+        if name in table.column_names:
+            _refuse(table, path, _not_finite(table[name]), f"a {name} that is not finite")
+    ratios = [each["name"] for each in meta["details"].get("measures", ()) if each["summary"] == "association"]
+    of_ratios = pc.is_in(table["measure"].cast(TEXT), pa.array(ratios, TEXT))  # the log of a ratio of probabilities
+    above = pc.greater(table["logprob"].cast(NUMBER), ROUNDING)
+    _refuse(table, path, pc.and_not_kleene(above, of_ratios), "a log-probability above 0")
+    _refuse(table, path, pc.less(table["position"], 0), "a position below 0")
+
+
+def _check_items(items: pa.Table, path: Path, meta: Mapping[str, Any]) -> None:
+    """Refuse a scored item without scores or with a reason, and an outcome that is not that of its scores."""
+    outcome = items["outcome"].cast(pa.string())
+    more, less, difference = (items[name].cast(NUMBER) for name in ("more", "less", "difference"))
+    scored = pc.not_equal(outcome, "unscored")
+    for name in ("more", "less", "difference"):
+        if pc.any(pc.and_(scored, pc.is_null(items[name]))).as_py():
+            raise ResultError(f"{path}: a scored item has no {name}: run the command again")
+    for name in (*SIDES, "difference", PER_TOKEN):
+        _refuse(items, path, pc.and_kleene(scored, _not_finite(items[name])), f"a score ({name}) that is not finite")
+    _refuse(
+        items,
+        path,
+        pc.and_kleene(scored, pc.not_equal(items["reason"].cast(pa.string()), "")),
+        "a reason to be unscored, and a score",
+    )
+    rest = pc.abs(pc.subtract(difference, pc.subtract(more, less)))
+    allowed = pc.multiply(pc.add(pc.abs(more), pc.add(pc.abs(less), 1.0)), EXACT)
+    _refuse(items, path, pc.and_kleene(scored, pc.greater(rest, allowed)), "a difference that is not more − less")
+    decimals = {each["name"]: each["decimals"] for each in meta["details"].get("measures", ())}
+    rounded = [name for name, digits in decimals.items() if digits is not None]  # before they are compared
+    largest = max((10.0 ** -decimals[name] for name in rounded), default=0.0) * (1 + EXACT)
+    tie = pc.if_else(pc.is_in(items["measure"].cast(TEXT), pa.array(rounded, TEXT)), largest, 0.0)
+    for name, contradicts in (
+        ("more", pc.less_equal(difference, 0.0)),
+        ("less", pc.greater_equal(difference, 0.0)),
+        ("tie", pc.greater(pc.abs(difference), tie)),
+    ):
+        wrong = pc.and_kleene(pc.equal(outcome, name), contradicts)
+        _refuse(items, path, wrong, f"the outcome {name}, which is not that of its difference")
+
+
+def _not_finite(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Where there is a number that is NaN or infinite."""
+    return pc.fill_null(pc.invert(pc.is_finite(numbers.cast(NUMBER))), False)
+
+
+def _refuse(table: pa.Table, path: Path, wrong: pa.ChunkedArray, what: str) -> None:
+    """Refuse the table if something is wrong with a row, and name the item of the first."""
+    at = pc.index(pc.fill_null(wrong, False), True).as_py()
+    if at >= 0:
+        row = ", ".join(str(table[name][at]) for name in ("measure", "item"))
+        raise ResultError(f"{path}: {quote(row)} has {what}: the table was changed, run the command again")

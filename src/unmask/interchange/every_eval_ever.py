@@ -21,20 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from unmask.audit.result import AuditResult
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import OF_HUNDRED, Estimate
 from unmask.core.files import make_folder, write_text
-from unmask.findings.envelope import DIGEST
 
 SCHEMA = "0.3.0"
-PERCENT = (
-    "bias-score",
-    "balanced-bias-score",
-    "stereo-score",
-    "antistereo-score",
-    "lms",
-    "ss",
-    "icat",
-)  # from 0 to 100
 BETTER_HIGHER = ("lms", "icat")
 SCORES = {"more": 1.0, "less": 0.0, "tie": 0.5, "unscored": 0.0}
 READ = "no preference at the reference value; below it the other sentences are preferred"
@@ -52,7 +42,7 @@ def _write_dataset(result: AuditResult, card: Mapping[str, Any], out: Path) -> N
     """The aggregate record of one dataset, and its items."""
     created = str(int(time.time()))
     model = _model(result)
-    identity = f"{result.meta['details'].get(DIGEST)}{card['name']}{created}"
+    identity = f"{result.meta['tables']}{card['name']}{created}"
     name = str(uuid.UUID(bytes=hashlib.sha256(identity.encode()).digest()[:16], version=4))
     developer, _, short = model["id"].partition("/")
     place = Path("data", _portable(card["name"]), _portable(developer), _portable(short))
@@ -111,7 +101,7 @@ def _model(result: AuditResult) -> dict[str, Any]:
 def _estimate(estimate: Estimate, card: Mapping[str, Any], result: AuditResult) -> dict[str, Any]:
     """One estimate as an evaluation result."""
     measure = result.find_measure(estimate.measure)
-    is_percent = estimate.statistic in PERCENT
+    is_percent = estimate.statistic in OF_HUNDRED
     details = {name: getattr(estimate, name) for name in ("group", "ties", "unscored", "p", "p_holm", "unit")}
     details |= {"n": estimate.n, "design effect": estimate.design_effect}
     uncertainty: dict[str, Any] = {"num_samples": estimate.n}

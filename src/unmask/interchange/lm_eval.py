@@ -33,7 +33,7 @@ from unmask.core.types import Check, Dataset, Outcome, Pair, Row, Side
 from unmask.data.formats import read_bytes, records, user_path
 from unmask.data.items import own_items, user_dataset
 from unmask.data.pairs import slug
-from unmask.findings.envelope import DIGEST, ITEMS, TOKENS, build
+from unmask.findings.envelope import ITEMS, TOKENS, build
 from unmask.findings.folder import result_folder
 from unmask.findings.tables import TOKEN_COLUMNS
 from unmask.measures import find
@@ -100,7 +100,7 @@ def import_samples(
     with result_folder(out, "audit") as folder:
         facts, scored = _facts(path, model, digest), _score(lines, dataset)
         measure = find(MEASURE)
-        tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), group_columns(dataset.items), digest)
+        tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), group_columns(dataset.items))
         tables.append(scored, _words(scored))
         tables.close()
         rows = [each.row for each in scored]
@@ -112,7 +112,7 @@ def import_samples(
             options={"measures": [MEASURE], "limit": None, "seed": seed, "imported": file_name(path)},
             estimates=estimates(measure, rows, data=dataset.card.name, rng_seed=seed),
             checks=[Check("model-read", False, NOT_READ)],
-            details={"measures": [{name: getattr(measure, name) for name in RECORDED}], DIGEST: digest},
+            details={"measures": [{name: getattr(measure, name) for name in RECORDED}]},
         )
         return AuditResult(folder.finish(meta).meta, Path(out))
 

@@ -21,6 +21,7 @@ from unmask.core.progress import Progress
 from unmask.data.texts import TrainingCorpus
 from unmask.findings import Section
 from unmask.findings.envelope import RESULT, build, read_meta
+from unmask.findings.folder import ResultFolder
 from unmask.mitigate import METHODS
 from unmask.mitigate.lora import FOLDER as ADAPTER
 from unmask.mitigate.lora import add_adapter, check_extra, merge_trained
@@ -281,7 +282,7 @@ def _save(model: Any, lm: Lm, folder: Path, meta: Mapping[str, Any], *, measured
     if measured_later:
         write_json(work / RECORD, {"details": meta["details"]})
     else:
-        write_json(folder / RESULT, meta)
+        ResultFolder(folder).finish(dict(meta))
         shutil.rmtree(work, ignore_errors=True)
 
 

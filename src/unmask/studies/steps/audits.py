@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from unmask.audit.run import audit
 from unmask.core.files import plain, writing
 from unmask.core.options import Opening
 from unmask.core.types import Kind
-from unmask.findings.envelope import DIGEST, ITEMS, RESULT, TOKENS, Result
+from unmask.findings.envelope import ITEMS, RESULT, TOKENS, Result
 from unmask.findings.folder import result_folder
 from unmask.measures import find
 from unmask.models import Lm, open_lm
@@ -79,10 +78,7 @@ def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
     """Write one result folder from the shards of an audit: tables concatenated, estimates from all rows."""
     items = pa.concat_tables([shard.items for shard in shards], promote_options="default")
     tokens = pa.concat_tables([shard.tokens for shard in shards])
-    digests = "".join(shard.meta["details"].get(DIGEST, "") for shard in shards)
-    digest = hashlib.sha256(digests.encode()).hexdigest()
-    meta = dict(shards[0].meta)
-    meta["details"] = {**meta["details"], DIGEST: digest}
+    meta = {**shards[0].meta, "tables": {}}
     meta["data"] = [{**meta["data"][0], "n": sum(shard.meta["data"][0]["n"] for shard in shards)}]
     meta["estimates"] = [
         plain(estimate)
@@ -92,10 +88,7 @@ def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
     meta["checks"] = _merge_checks(shards) if len(shards) > 1 else plain(shards[0].checks)
     with result_folder(folder, "audit", also=(SHARDS,)) as opened:
         for name, table in ((ITEMS, items), (TOKENS, tokens)):
-            with (
-                writing(folder / name),
-                open_writer(opened.stage(name), table.schema.with_metadata({DIGEST: digest})) as writer,
-            ):
+            with writing(folder / name), open_writer(opened.stage(name), table.schema) as writer:
                 writer.write_table(table)
         opened.finish(meta)
 
