@@ -328,8 +328,9 @@ def test_a_worse_model_is_worse_and_a_better_one_is_not(tmp_path: Path) -> None:
         for name, pairs in (("fair", [*HE, *swap_sides(FATHER)]), ("unfair", MADE))
     )
     assert (score(fair, "pll"), score(unfair, "pll")) == (50.0, 100.0)
-    (worse,) = unmask.gate(unfair, fair).verdicts
-    (better,) = unmask.gate(fair, unfair).verdicts
+    worse, mean = unmask.gate(unfair, fair).verdicts
+    better, _ = unmask.gate(fair, unfair).verdicts
+    assert (worse.statistic, mean.statistic, mean.answer) == ("bias-score", "mean-difference", "worse")
     assert worse.worsening == pytest.approx(50)
     assert better.worsening == -worse.worsening
     assert (worse.answer, better.answer) == ("worse", "not worse")

@@ -66,8 +66,8 @@ def test_a_command_that_reads_results_imports_no_torch(tmp_path: Path) -> None:
     words = [sys.executable, "-c", f"{NOT_SERVED}{RUN}", json.dumps([commands, ["torch", "transformers"]])]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr.splitlines()[-1]
-    assert "PASS: not worse in 1 verdict" in done.stdout
-    assert "5 points takes 783 pairs" in done.stdout
+    assert "PASS: unchanged in 2 verdicts" in done.stdout
+    assert "5 points takes 820 pairs" in done.stdout
     assert "open http://127.0.0.1:" in done.stdout  # the last command ran
     assert all((tmp_path / name).exists() for name in ("page.html", "exported", "copy/index.html"))
 
