@@ -1,7 +1,7 @@
 """Pictures of the report for the documentation, taken in chromium from pages made of two runs.
 
-    unmask audit --data nine-axes pronoun-templates --measure cps sss aul ppd --out runs/plain
-    unmask audit builtin-dose-3 --data nine-axes pronoun-templates --measure sss aul ppd --out runs/dose
+    unmask audit --data nine-axes pronoun-templates --measure sss pll aul ppd --out runs/plain
+    unmask audit builtin-dose-3 --data nine-axes pronoun-templates --measure sss pll aul ppd --out runs/dose
     python tools/report_pictures.py runs/plain runs/dose
 
 Needs `pip install playwright` and chromium on the PATH.
