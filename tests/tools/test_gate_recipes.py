@@ -9,7 +9,7 @@ from tools.gate_recipes import BALANCED, PAGE, PLANTED, Trainings, recipes
 
 from unmask import data
 
-STEPS, ROWS = 60, 48  # of the trainings made here, which are shorter than those of the page's table
+LOW_RANK, ALL_WEIGHTS = (20, 12), (60, 16)  # steps and rows of trainings, which are shorter than those of the page
 
 
 def test_every_recipe_of_the_page_is_found() -> None:
@@ -50,8 +50,9 @@ def write_text(folder: Path) -> Path:
 @pytest.mark.slow
 def test_every_recipe_catches_a_planted_bias_and_passes_a_balanced_training(tmp_path: Path) -> None:
     """Planted in two ways: low-rank changes at masked pronouns, and masked language modelling with all weights."""
-    trainings = Trainings(write_text(tmp_path), STEPS, ROWS)
-    balanced = [trainings.train_balanced(tmp_path / f"balanced-{seed}", seed) for seed in (1, 2)]
+    text = write_text(tmp_path)
+    balanced = [Trainings(text, *LOW_RANK).train_balanced(tmp_path / f"balanced-{seed}", seed) for seed in (1, 2)]
+    trainings = Trainings(text, *ALL_WEIGHTS)
     before, after = (trainings.train_all_weights(tmp_path / f"all-weights{dose:+d}", dose, 1) for dose in (0, 3))
     for recipe in recipes(PAGE.read_text(encoding="utf-8")):
         for baseline, planted in ((BALANCED, PLANTED), ("builtin-dose-3", PLANTED), (before, after)):
