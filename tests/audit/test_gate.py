@@ -176,6 +176,22 @@ def test_a_limit_by_hand(tmp_path: Path) -> None:
     assert unmask.gate(run, max=60, margin=4).answer == "pass"
 
 
+def test_a_limit_is_of_the_mean_of_both_directions_and_not_of_a_baseline(tmp_path: Path) -> None:
+    """300 of 400 pairs are won because one direction has three quarters of them: the mean of both is 50."""
+    directed = [
+        {**row, "direction": "stereo" if i < 300 else "antistereo"}
+        for name in ("aul", "all-masked")
+        for i, row in enumerate(pairs(300, 400, name))
+    ]
+    run = save(tmp_path / "run", directed)
+    for limit in (60, "bias-score=60"):
+        found = unmask.gate(run, max=limit)
+        judged = [(each.measure, each.statistic, each.b_value) for each in found.verdicts]
+        assert (judged, found.answer) == ([("aul", "balanced-bias-score", 50.0)], "pass")
+    named = unmask.gate(run, max=60, measures=["all-masked"])
+    assert [each.measure for each in named.verdicts] == ["all-masked"]
+
+
 def test_the_p_value_of_a_limit_has_the_degrees_of_freedom_of_its_units(tmp_path: Path) -> None:
     # 8, 7, 8, 7 pairs of ten are won: 75%, and four writers of one size have 3 degrees of freedom, the 40 pairs 39.
     # The error is that of the interval's lower end, (75 − low) / 3.1824; of Student's t with 3 degrees of freedom
@@ -224,6 +240,10 @@ def test_without_a_baseline_and_a_limit_there_is_nothing_to_judge(fair: Path) ->
         unmask.gate(fair)
     with pytest.raises(unmask.UnmaskError, match="tolerance is what may be lost of a baseline"):
         unmask.gate(fair, max=60, tolerance=2)
+    baseline = save(fair.with_name("baseline"), pairs(200, 400, "all-masked"))
+    with pytest.raises(unmask.UnmaskError, match="there is nothing to judge"):
+        unmask.gate(baseline, baseline)
+    assert unmask.gate(baseline, baseline, measures=["all-masked"]).answer == "pass"
     with pytest.raises(unmask.UnmaskError, match="no measure in this result named 'pll'"):
         unmask.gate(fair, fair, measures=["pll"])
 

@@ -164,6 +164,11 @@ def _compare_audits(before: Sequence[AuditResult], b: AuditResult, allowed: Gate
                 rng_seed=allowed.seed,
                 independent=allowed.independent,
             )
+    if not found.worsenings and not found.missing:
+        raise ResultError(
+            "there is nothing to judge: the results share no scored item of a measure that reads the sentences; audit "
+            "both models with such a measure, or name a baseline such as all-masked with --measure"
+        )
     return found
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from unmask.audit.gate_spec import GateOptions
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate, Value
-from unmask.core.types import OF_WORDS
+from unmask.core.types import BALANCED, OF_WORDS
 from unmask.findings.envelope import Result
 from unmask.stats.means import CROSSED
 from unmask.stats.table import HEADLINE_GOALS
@@ -24,8 +24,9 @@ def beyond_limits(result: Result, allowed: GateOptions) -> Iterator[Worsening]:
     """How far every limited statistic is beyond its limit, on either side of its reference value."""
     if not allowed.max:
         return
-    measures, by_name = allowed.measures or result.measures(), allowed.max.common is None
-    chosen = result.estimates if by_name else result.headlines()
+    measures = allowed.measures or [name for name in result.measures() if not result.is_baseline(name)]
+    by_name = allowed.max.common is None
+    chosen = _without_twins(result.estimates) if by_name else result.headlines()
     limited = [each for each in map(_with_null, chosen) if each.measure in measures and _can_have_limit(each)]
     sized = {(each.measure, each.data) for each in limited if each.statistic.startswith(OF_WORDS)}
     leans = [
@@ -42,6 +43,13 @@ def beyond_limits(result: Result, allowed: GateOptions) -> Iterator[Worsening]:
     for each in leans:
         if (limit := allowed.max.get(OF_WORDS + each.statistic)) is not None:
             yield _over(_size_of(each, result, allowed.seed), limit)
+
+
+def _without_twins(estimates: Iterable[Estimate]) -> list[Estimate]:
+    """The estimates; of those over all pairs only the ones without a twin that counts both directions alike."""
+    found = list(estimates)
+    keys = {each.key for each in found}
+    return [each for each in found if (*each.key[:-1], f"{BALANCED}{each.statistic}") not in keys]
 
 
 def _with_null(estimate: Estimate) -> Estimate:

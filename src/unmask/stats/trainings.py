@@ -27,7 +27,7 @@ class TrainingNoise:
     """The variance between trainings over that which their items explain, by statistic and group of items.
 
     That ratio is known from few trainings. So it is pooled over the bias types of a statistic, and a group's own
-    counts where it is larger; it is at least 1. (`tools.gate_rates --trainings` prints the false alarms.)
+    counts where it is larger; it is at least 1. (`tools.gate_rates --baselines 3` prints the false alarms.)
     """
 
     own: Mapping[tuple[str, str], float]
