@@ -1,8 +1,8 @@
 """unmask measures, explains and mitigates social bias in language models.
 
     import unmask
-    result = unmask.audit("bert-base-uncased", data="crows-pairs", measures=["cps", "aul"])
-    result.table(), result.checks, result.items, result.explain("crows-pairs/0017", "cps")
+    result = unmask.audit("bert-base-uncased", data="crows-pairs", measures=["sss", "pll"])
+    result.table(), result.checks, result.items, result.explain("crows-pairs/0017", "pll")
     unmask.compare(result, unmask.load("other-run"))
 
 There is one function for every command, with the same names and defaults, and all return a `Result`, which

@@ -61,7 +61,7 @@ def measure_model(job: Job) -> Measurements:
         with found.part(name):
             options = unmask.Options(data_dir=job.data_dir, limit=job.limit, offline=True)
             result = unmask.audit(job.lm, data=name, measures=measures, options=options)
-            found.estimates.extend(result.headlines())
+            found.estimates.extend(result.headlines(published=True))
             found.checks.extend(Check(f"{name}/{one.name}", one.ok, one.detail) for one in result.checks)
     return found
 

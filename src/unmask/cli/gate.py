@@ -38,7 +38,8 @@ def gate(
     differences between trainings count as noise; with one the answer is about these two checkpoints.
 
     Exit code 0: not worse; 1: worse; 3: the data cannot tell. What cannot be judged fails: data or items of the
-    baseline that the run lacks, values that are missing, and runs whose check of accuracy or finite outputs failed.
+    baseline that the run lacks, values that are missing, and runs whose check of accuracy, finite outputs or an
+    endpoint's contract failed.
     """
     if not baseline and not allowed.max:
         raise DataError("there is nothing to compare with: give --baseline, or --max for a first run without one")
