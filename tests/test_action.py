@@ -81,6 +81,7 @@ def test_the_action_is_a_composite_action_that_runs_no_input_as_code() -> None:
 @pytest.mark.parametrize(
     ("given", "code", "answer"),
     [({"run": "fair", "baseline": "fair"}, 0, "pass"), ({"run": "unfair", "baseline": "fair"}, 1, "fail"),
+     ({"run": "fair", "baseline": "fair\nfair\n"}, 0, "pass"),
      ({"run": "fewer", "baseline": "few"}, 3, "cannot tell"),
      ({"run": "fewer", "baseline": "few", "cannot_tell": "warn"}, 0, "cannot tell"),
      ({"run": "unfair", "baseline": "fair", "tolerance": "40", "measure": "aul", "allow_missing": "true"}, 0, "pass"),
@@ -129,6 +130,26 @@ def test_the_workflow_of_the_page_works_when_it_is_pasted(runner: Runner) -> Non
                     against = "limit" if branch == "main" else "unchanged"
                     assert against in done.stdout, said
     assert (runner.folder / "runs" / "main" / "result.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("new", "main", "code"),
+    [("fair", None, 0), ("leaning", None, 0), ("unfair", None, 1), ("fewer", "few", 3), ("unfair", "fair", 1)],
+)
+def test_the_first_run_of_the_workflow_fails_only_beyond_its_limit(
+    new: str, main: str | None, code: int, runner: Runner
+) -> None:
+    """A first run that cannot tell must make the baseline: otherwise every later run would be a first run."""
+    save(runner.folder / "leaning", pairs(255, 400))  # 63.75%, which may be beyond 65
+    for name, source in (("new", new), ("main", main)):
+        if source:
+            shutil.copytree(runner.folder / source, runner.folder / "runs" / name)
+    workflow = pipeline("yaml", "GitHub")
+    (step,) = (each for each in workflow["jobs"]["gate"]["steps"] if each.get("name") == "Gate")
+    done = runner.run(step["run"], **{name: str(value) for name, value in workflow["env"].items()})
+    assert done.returncode == code, done.stdout + done.stderr
+    if new == "leaning":
+        assert "CANNOT TELL" in done.stdout
 
 
 def test_the_pipeline_for_gitlab_is_valid(runner: Runner) -> None:

@@ -73,7 +73,7 @@ def test_too_few_items_cannot_tell(gate) -> None:
     said = gate("other", "--baseline", "few")
     assert said.code == 3
     assert said.lines[0].startswith("CANNOT TELL own aul bias-score: 50.0 → 58.3, +8.3 (")
-    assert "; the smallest worsening this data can see is " in said.lines[0]
+    assert "would be found in 80 of 100 cases (n 12)" in said.lines[0]
     assert said.lines[-1] == "CANNOT TELL: 2 of 2 verdicts: use more items, or accept a larger margin"
     save(Path("one"), pairs(0, 1))
     save(Path("won"), pairs(1, 1))
@@ -218,6 +218,43 @@ def test_a_change_within_the_margin_is_not_called_noise_if_its_interval_excludes
     assert "worse by 0." in said.lines[0]
     assert said.lines[0].endswith("within the margin 5.0; not beyond chance among 16 verdicts (n 400)")
     assert "noise" not in said.out
+
+
+def test_a_small_change_beyond_chance_is_not_called_chance(gate) -> None:
+    """Two points of 2,000 pairs are beyond chance and less than what counts as a change: both are said."""
+    save(Path("a"), pairs(1100, 2000))
+    save(Path("b"), pairs(1140, 2000))
+    said = gate("b", "--baseline", "a")
+    assert said.code == 0
+    assert said.lines[0].startswith("pass own aul bias-score: 55.0 → 57.0, +2.0 (+1.5 to +2.7), ")
+    assert "worse beyond chance, but by less than 5.0, which counts as unchanged" in said.lines[0]
+    assert "not beyond chance" not in said.out
+    assert gate("b", "--baseline", "a", "--margin", "3").code == 1
+
+
+def by_type(won: dict[str, int], n: int) -> list[dict]:
+    """Pairs of several bias types, of which the first ones of each are won."""
+    return [
+        {**row, "item": f"own/{kind}-{i}", "category": kind}
+        for kind, count in won.items()
+        for i, row in enumerate(pairs(count, n))
+    ]
+
+
+def test_what_is_said_of_bias_types_is_not_said_of_all_items(gate) -> None:
+    """A pass names its margin for all items; of a bias type only what could go unseen."""
+    save(Path("a"), by_type({"age": 550, "religion": 500}, 1000))
+    save(Path("b"), by_type({"age": 570, "religion": 500}, 1000))
+    said = gate("b", "--baseline", "a")
+    assert said.code == 0
+    assert said.lines[-2].startswith("pass own aul by bias type: 2 bias types not worse by 5.0 points or 0.")
+    assert " or more beyond chance; less than 5.0 points or 0." in said.lines[-2]
+    assert said.lines[-1].startswith("PASS: not worse by more than 5.0 points and 0.")
+    assert said.lines[-1].endswith(" nats in 2 verdicts over all items; worse in none of 4 by bias type")
+    few = {"age": 20, "religion": 21}
+    save(Path("c"), by_type(few, 40))
+    save(Path("d"), by_type(few | {"age": 23}, 40))
+    assert gate("d", "--baseline", "c").lines[-1].startswith("CANNOT TELL: 2 of 2 verdicts over all items: ")
 
 
 def test_several_baselines_follow_one_another(gate) -> None:

@@ -13,6 +13,7 @@ from unmask.audit.interpretation import digits_of
 from unmask.core.errors import one_line
 from unmask.findings import Cell, Table, markdown
 from unmask.findings.numbers import number, p_value, signed_number, signed_value
+from unmask.stats.detectable import ALPHA
 
 if TYPE_CHECKING:
     from unmask.stats.gate import Answer, GateVerdict
@@ -24,7 +25,7 @@ SUITE = "unmask gate"
 UNITS = {"appd": "of probability"}  # those that do not say what they are
 COLUMNS = (
     *("verdict", "data", "measure", "statistic", "baseline", "run", "worsening (95% interval)", "margin"),
-    *("smallest visible", "n"),
+    *("found in 80 of 100", "n"),
 )
 
 
@@ -68,12 +69,13 @@ def _by_type(result: GateResult) -> list[GateEntry]:
     entries = []
     for (data, measure), verdicts in groups.items():
         types = len({each.group for each in verdicts})
-        found = f"{types} bias type{'s' if types > 1 else ''} not worse beyond chance"
-        if any(each.method != NO_CHANGE for each in verdicts):
-            unseen = _sizes(verdicts, lambda each: each.detectable, " or ")
-            found += f"; less than {unseen} in one could go unseen" if unseen else ""
-        else:
+        if all(each.method == NO_CHANGE for each in verdicts):
             found = f"{types} bias type{'s' if types > 1 else ''} unchanged"
+        else:
+            least = _sizes([each for each in verdicts if each.least], lambda each: each.least, " or ")
+            unseen = _sizes(verdicts, lambda each: max(each.detectable, each.least), " or ")
+            found = f"{types} bias type{'s' if types > 1 else ''} not worse{f' by {least} or more' if least else ''}"
+            found += " beyond chance" + (f"; less than {unseen} in one could go unseen" if unseen else "")
         entries.append(GateEntry("pass", data, f"{measure} by bias type", found))
     return entries
 
@@ -97,11 +99,14 @@ def summary_line(result: GateResult) -> str:
     """PASS, FAIL or CANNOT TELL, and why."""
     n = len(result.verdicts)
     answers = [verdict.answer for verdict in result.verdicts if verdict.group == "all" or verdict.answer == "worse"]
-    verdicts = f"{n} verdict{'s' if n != 1 else ''}"
+    whole = sum(verdict.group == "all" for verdict in result.verdicts)
+    verdicts = _count(n)
     if result.answer == "pass":
-        return f"PASS: {_passed(result)} in {verdicts}"
+        rest = f" over all items; worse in none of {n - whole} by bias type" if n != whole else ""
+        return f"PASS: {_passed(result)} in {_count(whole)}{rest}"
     if result.answer == "cannot tell":
-        return f"CANNOT TELL: {answers.count('cannot tell')} of {verdicts}: use more items, or accept a larger margin"
+        where = _count(whole) + (" over all items" if whole != n else "")
+        return f"CANNOT TELL: {answers.count('cannot tell')} of {where}: use more items, or accept a larger margin"
     missing = 0 if result.allow_missing else len(result.missing)
     worse = [verdict.against for verdict in result.verdicts if verdict.answer == "worse"]
     reasons = {
@@ -115,6 +120,10 @@ def summary_line(result: GateResult) -> str:
     if worse.count("baseline") and result.baselines == 1:
         text += ". These two checkpoints differ; whether the training makes models worse needs several baselines"
     return text
+
+
+def _count(n: int) -> str:
+    return f"{n} verdict{'s' if n != 1 else ''}"
 
 
 def _passed(result: GateResult) -> str:
@@ -164,7 +173,7 @@ def _reading(verdict: GateVerdict, among: int) -> str:
         return f"{signed_number(verdict.worsening, digits)} without an interval: {verdict.method}"
     if verdict.answer == "cannot tell":
         visible = number(verdict.detectable, digits)
-        return f"{change}; the smallest worsening this data can see is {visible}, the margin is {margin}"
+        return f"{change}; the margin is {margin}, a worsening of {visible} would be found in 80 of 100 cases"
     return _passing(verdict, among)
 
 
@@ -175,6 +184,9 @@ def _passing(verdict: GateVerdict, among: int) -> str:
     if verdict.high <= 0:
         return f"{change}, better"
     if verdict.low > 0 and not verdict.tolerance:
+        if verdict.p_holm < ALPHA:
+            least = number(verdict.least, digits)
+            return f"{change}, worse beyond chance, but by less than {least}, which counts as unchanged"
         ends = f"{number(verdict.low, digits)} to {number(verdict.high, digits)}"
         return f"worse by {ends}, within the margin {margin}; not beyond chance among {among} verdicts"
     return f"{change}, within {'the tolerance and ' if verdict.low > 0 else ''}the margin {margin}"

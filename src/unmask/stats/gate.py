@@ -35,7 +35,8 @@ class GateVerdict:
     high: float
     tolerance: float  # worse: the lower end, at the level that Holm's method gives it, exceeds this
     margin: float  # not worse: the upper end does not exceed this
-    detectable: float  # the smallest worsening that these data can see among so many verdicts
+    detectable: float  # a worsening that these data show in 80 of 100 cases, among so many verdicts
+    least: float  # a smaller worsening is called unchanged, however certain; 0 if tolerance or margin was given
     n: int
     left_out: int
     method: str
@@ -62,6 +63,11 @@ class Allowance:
     def is_default(self) -> bool:
         """Whether neither was given: then what a user would call unchanged is no worsening, however certain."""
         return not self.tolerance and self.margin is None
+
+    def least(self, worsening: Worsening) -> float:
+        """The smallest worsening that is not called unchanged; 0 of a limit, or if the user said what to accept."""
+        least = worsening.least() if self.is_default and worsening.against == "baseline" else 0.0
+        return least if math.isfinite(least) else 0.0
 
 
 def decide(worsenings: Sequence[Worsening], allowed: Sequence[Allowance]) -> tuple[GateVerdict, ...]:
@@ -90,7 +96,8 @@ def decide(worsenings: Sequence[Worsening], allowed: Sequence[Allowance]) -> tup
 def _verdict(each: Worsening, allowed: Allowance, margin: float, ps: tuple[float, float], level: float) -> GateVerdict:
     amount, tolerance = each.amount, allowed.tolerance
     turned = ps[1] < ALPHA and each.p_turned(margin) < each.p(tolerance)
-    small = allowed.is_default and each.against == "baseline" and not turned and amount.value < each.least()
+    least = allowed.least(each)
+    small = not turned and amount.value < least
     return GateVerdict(
         measure=each.measure,
         data=each.data,
@@ -105,6 +112,7 @@ def _verdict(each: Worsening, allowed: Allowance, margin: float, ps: tuple[float
         tolerance=tolerance,
         margin=margin,
         detectable=tolerance + each.detectable(level),
+        least=least,
         n=each.n,
         left_out=each.left_out,
         method=amount.method,
