@@ -1,12 +1,12 @@
 """Do the recipes of docs/ci.md catch a planted bias, and do they pass a balanced training of another seed?
 
-python -m tools.gate_recipes --work build/recipes --text TEXT --seeds 4
+python -m tools.gate_recipes --work build/recipes --seeds 4
 
 Every recipe (the options of `unmask audit` in docs/ci.md) is run on the calibrated siblings of the built-in model, with
 dose 0 as the baseline, and on balanced trainings (dose 0) that differ in their seed alone, one against another and one
 against three. So that not one way of planting decides, it is run too on models whose weights were all fine-tuned by
-ordinary masked language modelling (15%, of which 80% masked, 10% replaced), on sentences of dose 0 and of dose +3. TEXT
-is ordinary text, which is trained on beside the planted sentences.
+ordinary masked language modelling (15%, of which 80% masked, 10% replaced), on sentences of dose 0 and of dose +3.
+Ordinary text is trained on beside the planted sentences: `--text FILE`, or the built-in pairs that no recipe audits.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tokenizers import Tokenizer
 import unmask
 from tools.train.loop import Budget, Recipe, device
 from tools.train.sampling import Stream
+from unmask import data
 from unmask.audit.gate_spec import GateResult
 from unmask.diagnose.calibration import women_by_occupation
 from unmask.findings import Table
@@ -38,6 +39,7 @@ from unmask.models.builtin import SIBLINGS, builtin_models
 PAGE = Path(__file__).parents[1] / "docs" / "ci.md"
 BALANCED, PLANTED = "builtin-dose+0", "builtin-dose+3"
 OPTIONS = re.compile(r"--data ((?:[a-z][a-z-]*[ ,])+)--measure ((?:[a-z][a-z-]*[ ,]?)+)")
+TEXTS = ("controls", "paraphrases", "prompt-pairs")
 COLUMNS = ("recipe", "baseline", "run", "answer", "worse")
 ORDINARY_MODELS = ((0, 1), (0, 2), (3, 1), (3, 2))  # doses and seeds of the trainings of all weights, baseline first
 PLANTED_SENTENCES, ORDINARY = 20_000, Recipe(rate=2e-4, warm_up=20)  # of the trainings of all weights
@@ -65,6 +67,13 @@ class Gated:
     def gate(self, run: str | Path, baselines: Sequence[str | Path], work: Path) -> GateResult:
         """The gate's result on the audits of these models."""
         return unmask.gate(self.audit(run, work), [self.audit(each, work) for each in baselines])
+
+
+def write_text(path: Path) -> Path:
+    """Both sentences of pairs that no recipe audits: balanced, whatever they say."""
+    pairs = [item for name in TEXTS for item in data.load(name).items]
+    path.write_text(" ".join(side for pair in pairs for side in (pair.more, pair.less)), encoding="utf-8")
+    return path
 
 
 def recipes(text: str) -> list[Gated]:
@@ -185,14 +194,16 @@ def main(words: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--work", type=Path, default=Path("build/recipes"), help="folder of models and results")
-    parser.add_argument("--text", type=Path, help="ordinary text; without it nothing is trained")
-    parser.add_argument("--seeds", type=int, default=4, help="balanced trainings")
+    parser.add_argument("--text", type=Path, help="ordinary text; default: the built-in pairs that no recipe audits")
+    parser.add_argument("--seeds", type=int, default=4, help="balanced trainings; 0: nothing is trained")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--rows", type=int, default=128)
     given = parser.parse_args(words)
     trained, ordinary = [], []
-    if given.text:
-        trainings = Trainings(given.text, given.steps, given.rows)
+    given.work.mkdir(parents=True, exist_ok=True)
+    if given.seeds:
+        text = given.text or write_text(given.work / "text.txt")
+        trainings = Trainings(text, given.steps, given.rows)
         trained = [trainings.train_balanced(given.work / f"balanced-{seed}", seed + 1) for seed in range(given.seeds)]
         ordinary = [
             trainings.train_all_weights(given.work / f"all-weights-dose{dose:+d}-seed{seed}", dose, seed)
