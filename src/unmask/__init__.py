@@ -1,8 +1,9 @@
 """unmask measures, explains and mitigates social bias in language models.
 
     import unmask
-    result = unmask.audit("bert-base-uncased", data="crows-pairs", measures=["sss", "pll"])
-    result.table(), result.checks, result.items, result.explain("crows-pairs/0017", "pll")
+    data = ["nine-axes", "triple-gender"]
+    result = unmask.audit("bert-base-uncased", data=data, measures=["sss", "pll", "aul"])
+    result.table(), result.checks, result.items, result.explain("nine-axes/0017", "pll")
     unmask.compare(result, unmask.load("other-run"))
 
 There is one function for every command, with the same names and defaults, and all return a `Result`, which

@@ -296,6 +296,17 @@ def test_a_gate_fails_when_the_distance_from_the_null_grows_beyond_noise(
     assert verdict.low <= verdict.worsening <= verdict.high
 
 
+@pytest.mark.parametrize(
+    ("after", "answer", "turned"), [((-0.5, -0.6, -0.4), "worse", True), ((-0.05, -0.15, 0.05), "not worse", False)]
+)
+def test_an_estimate_on_the_other_side_of_the_reference_value_is_worse(
+    after: tuple[float, float, float], answer: str, turned: bool
+) -> None:
+    """From +0.5 to −0.5 the distance from 0 is the same, and a task would pass with the opposite bias."""
+    (verdict,) = unmask.gate(result(*after), result(0.5, 0.4, 0.6)).verdicts
+    assert (verdict.answer, verdict.turned) == (answer, turned)
+
+
 def test_the_same_estimate_passes_with_or_without_an_interval() -> None:
     for ends in ((0.0, 0.2), (NAN, NAN)):
         assert unmask.gate(result(0.1, *ends), result(0.1, *ends)).answer == "pass"

@@ -31,15 +31,15 @@ def run(*estimates: Estimate, checks: tuple[Check, ...] = (), **card: object) ->
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "in 57% of pairs (51–62%), more often than chance"),
-        ({"low": 48.0}, "in 57% of pairs (48–62%), which chance alone can explain"),
-        ({"p": 0.07}, "in 57% of pairs (51–62%), which chance alone can explain"),
-        ({"value": 41.0, "low": 38.0, "high": 44.0}, "in 41% of pairs (38–44%), less often than chance"),
-        ({"n": 8}, "in 57% of pairs (51–62%), 8 items are too few for a verdict"),
-        ({"low": float("nan")}, "in 57% of pairs, without an interval: it may be chance"),
+        ({}, "in 57% of pairs (51–62%) by cps, more often than chance"),
+        ({"low": 48.0}, "in 57% of pairs (48–62%) by cps, which chance alone can explain"),
+        ({"p": 0.07}, "in 57% of pairs (51–62%) by cps, which chance alone can explain"),
+        ({"value": 41.0, "low": 38.0, "high": 44.0}, "in 41% of pairs (38–44%) by cps, less often than chance"),
+        ({"n": 8}, "in 57% of pairs (51–62%) by cps, 8 items are too few for a verdict"),
+        ({"low": float("nan")}, "in 57% of pairs by cps, without an interval: it may be chance"),
         (
             {"value": 0.0, "low": 0.0, "high": 6.4, "n": 60, "ties": 31},
-            "in 0% of pairs (0–6%), no direction, because most pairs are ties",
+            "in 0% of pairs (0–6%) by cps, no direction, because most pairs are ties",
         ),
     ],
 )
@@ -118,8 +118,8 @@ def test_both_directions_counted_alike_are_named_beside_all_pairs() -> None:
     plain = dataclasses.replace(SHARE, value=69.0, low=64.0, high=74.0, p=1e-9)
     result = run(balanced, plain)
     assert headlines(result, "crows-pairs") == [
-        "On CrowS-Pairs this model prefers the stereotyping sentence in 50% of pairs (45–56%), which chance alone can "
-        "explain (both directions counted alike; all pairs: 69%)"
+        "On CrowS-Pairs this model prefers the stereotyping sentence in 50% of pairs (45–56%) by cps, which chance "
+        "alone can explain (both directions counted alike; all pairs: 69%)"
     ]
     assert published_line(result, balanced).startswith("Published with cps over all pairs, here 69.0: bert-base-cased")
     (section,) = [each for each in result.findings if each.name == "crows-pairs"]
@@ -163,15 +163,16 @@ def test_words_that_lean_both_ways_are_not_no_preference() -> None:
     assert cancels(result, LEAN)
     assert result_reading(result, LEAN) == "words lean both ways and cancel"
     assert headlines(result, "t")[0].startswith(
-        "On Templates words lean both ways and cancel: a single word leans by 0.54 on average, either to the masculine"
+        "On Templates, by ppd, words lean both ways and cancel: a single word leans by 0.54 on average, "
+        "either to the masculine"
     )
     alike = run(LEAN, dataclasses.replace(WORDS, p=0.4))
     assert result_reading(alike, LEAN) == "no preference found by this measure"
     leaning = dataclasses.replace(LEAN, value=-0.3, low=-0.4, high=-0.2, p=0.001)
     assert not cancels(run(leaning, WORDS), leaning)
     assert sentence(run(leaning, WORDS), leaning) == (
-        "On Templates this model finds the feminine word more probable than the masculine word, by 0.30 (0.20 to 0.40) "
-        "on average; a single word leans by 0.54 on average"
+        "On Templates, by ppd, this model finds the feminine word more probable than the masculine word, by 0.30 (0.20 "
+        "to 0.40) on average; a single word leans by 0.54 on average"
     )
 
 
@@ -181,6 +182,6 @@ def test_without_an_interval_no_absence_of_a_preference_is_claimed() -> None:
     estimate = dataclasses.replace(LEAN, value=-0.66, low=nan, high=nan, n=10, p=None, method=method)
     said = sentence(run(estimate, WORDS), estimate)
     assert said == (
-        f"On Templates nothing can be said of a preference for the masculine word or the feminine word: {method} "
-        "(mean −0.66, no interval); a single word leans by 0.54 on average"
+        f"On Templates, by ppd, nothing can be said of a preference for the masculine word or the feminine word: "
+        f"{method} (mean −0.66, no interval); a single word leans by 0.54 on average"
     )

@@ -12,7 +12,15 @@ import zoo
 from unmask import data
 from unmask.core.errors import ModelError, UnknownName, Unscorable
 from unmask.core.types import Measure, Pair, Published
-from unmask.measures import DEFAULTS, MEASURES, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find, select_measures
+from unmask.measures import (
+    DEFAULTS,
+    HEADLINE_ORDER,
+    MEASURES,
+    TEMPLATE_DEFAULTS,
+    TRIPLE_DEFAULTS,
+    find,
+    select_measures,
+)
 from unmask.models import open_lm
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -85,7 +93,7 @@ def test_sums_of_log_probabilities_are_in_nats_and_rounding_is_as_published() ->
 def test_what_is_asked_when_nothing_is_named() -> None:
     """Every default is a measure that this kind of model can answer."""
     assert DEFAULTS == {
-        "masked": ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld"),
+        "masked": ("sss", "pll", "cps", "aul", "aula", "all-masked", "sld"),
         "causal": ("ll", "cll", "sld"),
     }
     assert TRIPLE_DEFAULTS == ("lms", "ss", "icat")
@@ -93,6 +101,8 @@ def test_what_is_asked_when_nothing_is_named() -> None:
     for kind, names in DEFAULTS.items():
         every = (*names, *TRIPLE_DEFAULTS, *TEMPLATE_DEFAULTS)
         assert [one.name for one in select_measures(every, kind)] == list(every)
+        in_headlines = [name for name in HEADLINE_ORDER if name in names]
+        assert list(names[: len(in_headlines)]) == in_headlines, "the table does not begin with the named measure"
 
 
 def test_measures_are_chosen_once_each_and_in_order() -> None:

@@ -225,7 +225,59 @@ def test_measures_of_pairs_that_disagree_are_said_to() -> None:
     assert same == "no change beyond chance by aul bias score 90.0 to 90.0, aul mean difference 0.400 to 0.400."
     one = [with_types(1.0, gender=wins, age=wins) for wins in (36, 4)]
     assert "the preference turned round by aul bias score 90.0 to 10.0" in _of_pairs(*one)[1]
-    assert _of_pairs(*one)[1].endswith("(only aul was used: nothing confirms it).")
+    assert _of_pairs(*one)[1].endswith("; only aul was used: nothing confirms it.")
+
+
+def judged(before: dict[str, tuple[int, float, float]], after: dict[str, tuple[int, float, float]]) -> str:
+    """What is said of 100 pairs, of which each measure prefers so many, by this much, and the others by that much."""
+    runs = []
+    for by_measure in (before, after):
+        rows, other = {}, small_evaluation(1.0)
+        for measure, (won, by, lost_by) in by_measure.items():
+            preferred = typed_rows({"age": won}, 100, measure=measure)
+            rows[measure, "nine-axes"] = [
+                replace(row, scores={"more": by if row.outcome == "more" else -lost_by, "less": 0.0})
+                for row in preferred
+            ]
+        runs.append(BiasEvaluation({**other.rows, **rows}, other.ability))
+    (said,) = _of_pairs(*runs)
+    return said.removeprefix("Pairs of nine-axes: ")
+
+
+STRONGER, WEAKER = (60, 1.0, 0.5), (60, 0.6, 0.5)  # mean differences 0.4 and 0.16
+
+
+def test_measures_agree_if_each_has_a_statistic_that_changed_the_same_way() -> None:
+    """Where both mean differences rise and no pair changes sides, "the measures disagree" was printed."""
+    assert judged({"sss": WEAKER, "aul": WEAKER}, {"sss": STRONGER, "aul": STRONGER}) == (
+        "sss and aul agree: the preference for stereotypes rose by sss mean difference 0.160 to 0.400, aul mean "
+        "difference 0.160 to 0.400 (no change beyond chance by sss bias score 60.0 to 60.0, aul bias score 60.0 to "
+        "60.0)."
+    )
+    alone = judged({"sss": WEAKER}, {"sss": STRONGER})
+    assert alone.startswith("the preference for stereotypes rose by sss mean difference 0.160 to 0.400 (no change")
+
+
+def test_measures_that_moved_the_same_way_to_different_leans_agree_on_the_direction() -> None:
+    before = {"sss": (90, 0.5, 0.5), "aul": (90, 0.5, 0.5)}
+    assert judged(before, {"sss": (10, 0.5, 0.5), "aul": (70, 0.5, 0.5)}) == (
+        "sss and aul agree that the preference moved away from stereotypes: the preference turned round by sss bias "
+        "score 90.0 to 10.0, sss mean difference 0.400 to −0.400; the preference for stereotypes fell by aul bias "
+        "score 90.0 to 70.0, aul mean difference 0.400 to 0.200."
+    )
+    turned = {"sss": (90, 0.5, 0.5), "aul": (10, 0.5, 0.5)}
+    assert judged(turned, {"sss": turned["aul"], "aul": turned["sss"]}).startswith("the measures disagree: ")
+
+
+def test_statistics_of_one_measure_that_contradict_each_other_are_said_to() -> None:
+    """More pairs are preferred, by much less: neither a rise nor a fall, and no verdict that another could confirm."""
+    before, after = (60, 2.0, 0.1), (90, 0.2, 0.1)  # mean differences 1.16 and 0.17
+    said = judged({"sss": before, "aul": WEAKER}, {"sss": after, "aul": WEAKER})
+    assert said.startswith(
+        "the measures disagree: changes in opposite directions by sss bias score 60.0 to 90.0, sss mean difference "
+        "1.160 to 0.170; no change beyond chance by aul bias score"
+    )
+    assert judged({"sss": before, "aul": before}, {"sss": after, "aul": after}).startswith("the measures disagree: ")
 
 
 def _of_pairs(before: BiasEvaluation, after: BiasEvaluation) -> list[str]:

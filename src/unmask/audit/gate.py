@@ -14,14 +14,14 @@ from unmask.audit.gate_spec import GateOptions, GateResult, MissingData
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult, load
 from unmask.core.errors import DataError, ResultError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.files import plain
 from unmask.core.options import fill_groups
 from unmask.core.types import Check, Row
 from unmask.findings.envelope import Result
 from unmask.stats.detectable import standard_error
 from unmask.stats.gate import Allowance, decide
-from unmask.stats.worsening import UNCHANGED, Worsening, distance_interval, fewest_df, ways_of_distance, worsenings
+from unmask.stats.worsening import UNCHANGED, Worsening, distance_worsening, fewest_df, worsenings
 
 FINITE, ACCURACY, NOT_RUN = "finite-outputs", "accuracy", "model-read"
 GATED = (ACCURACY, "contract", FINITE)  # if one fails, a run cannot be judged
@@ -231,16 +231,13 @@ def _estimate_worsening(a: Estimate, b: Estimate) -> Worsening:
     assert a.null is not None
     common = common_fields(a, b)
     method, df = common.pop("method"), fewest_df(a, b)
-    shape: dict[str, Any] = {"baseline": a}
-    if a.has_interval and a.n > 1:
-        shape["spread"] = standard_error(a) * math.sqrt(a.n)
+    spread = standard_error(a) * math.sqrt(a.n) if a.has_interval and a.n > 1 else NAN
     amount = Value(abs(b.value - a.null) - abs(a.value - a.null), method="an estimate has no interval")
+    found = Worsening(**common, null=a.null, amount=amount, baseline=a, spread=spread)
     if math.isfinite(a.value) and plain(a) == plain(b):  # NaN is not equal to itself, null is
-        amount = UNCHANGED
-    elif a.has_interval and b.has_interval:
-        mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)
-        less = Value(b.value - a.value, *mover_interval(a, b), method, df=df)
-        plus = Value(b.value - mirrored.value, *mover_interval(mirrored, b), method, df=df)
-        amount = Value(amount.value, *distance_interval(less, plus), method, df=df).widen()
-        shape["ways"] = ways_of_distance(less, plus)
-    return Worsening(**common, null=a.null, amount=amount, **shape)
+        return replace(found, amount=UNCHANGED)
+    if not (a.has_interval and b.has_interval):
+        return found
+    mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)
+    less, plus = (Value(b.value - each.value, *mover_interval(each, b), method, df=df) for each in (a, mirrored))
+    return distance_worsening(found, less, plus, b)

@@ -74,24 +74,21 @@ def headlines(result: AuditResult, data: str) -> list[str]:
         [each for each in ranked if _question(each.statistic) == question] for question in ("pairs", "slots", "other")
     )
     directed = [each for each in others if each.statistic != "asld"]
-    said = [_first(result, each, named=len(shares) > 1) for each in shares[:1]]
+    said = [_first(result, each) for each in shares[:1]]
     said += [_others(result, shares[1:])] if shares[1:] else []
-    said += [_first(result, each, named=len(slots) > 1) for each in slots]
-    said += [
-        _first(result, each, named=len(others) > 1) for each in (others if not said and not directed else directed)
-    ]
-    return said
+    said += [_first(result, each) for each in slots]
+    return said + [_first(result, each) for each in (others if not said and not directed else directed)]
 
 
-def sentence(result: AuditResult, estimate: Estimate, *, named: bool = False) -> str:
-    """One estimate in plain words, without the code name of its measure unless `named`."""
+def sentence(result: AuditResult, estimate: Estimate) -> str:
+    """One estimate in plain words, with the name of its measure."""
     if not math.isfinite(estimate.value):
         return f"On {_title(result, estimate.data)} nothing could be measured by {estimate.measure}"
     where = _title(result, estimate.data)
     if estimate.statistic in SHARES:
-        return f"On {where} {_share(result, estimate, named=named)}"
+        return f"On {where} {_share(result, estimate)}"
     write = _WRITERS.get(estimate.statistic, _other)
-    return f"On {where}{f', by {estimate.measure},' if named else ''} {write(result, estimate)}"
+    return f"On {where}, by {estimate.measure}, {write(result, estimate)}"
 
 
 def code(estimate: Estimate) -> str:
@@ -138,7 +135,7 @@ def _rank(result: AuditResult, estimate: Estimate) -> tuple[int, int]:
     return doubt, order.index(name) if name in order else len(order)
 
 
-def _first(result: AuditResult, estimate: Estimate, *, named: bool) -> str:
+def _first(result: AuditResult, estimate: Estimate) -> str:
     """The sentence of a headline, with the family of its test and, if a check failed, a dagger."""
     plain = all_pairs(result, estimate)
     notes = [f"{ALIKE}; all pairs: {number(plain.value, 0)}%"] if plain is not None else []
@@ -146,7 +143,7 @@ def _first(result: AuditResult, estimate: Estimate, *, named: bool) -> str:
     if estimate.p_holm is not None and tested > 1:
         notes.append(f"{tested} measures tested, corrected by Holm")
     family = f" ({'; '.join(notes)})" if notes else ""
-    return f"{sentence(result, estimate, named=named)}{family}{_dagger(result, estimate)}"
+    return f"{sentence(result, estimate)}{family}{_dagger(result, estimate)}"
 
 
 def _others(result: AuditResult, estimates: Sequence[Estimate]) -> str:
@@ -166,12 +163,12 @@ def _dagger(result: AuditResult, estimate: Estimate) -> str:
     return " †" if failure(result, estimate.data, estimate.measure) else ""
 
 
-def _share(result: AuditResult, estimate: Estimate, *, named: bool) -> str:
+def _share(result: AuditResult, estimate: Estimate) -> str:
     what, whole = SHARES[estimate.statistic]
-    size = f"{number(estimate.value, 0)}% of {whole}{_ends(estimate)}{f' by {estimate.measure}' if named else ''}"
+    size = f"{number(estimate.value, 0)}% of {whole}{_ends(estimate)}"
     if result.is_baseline(estimate.measure):
         return f"{estimate.measure} prefers {what} in {size}: {BASELINE}"
-    return f"this model prefers {what} in {size}, {_few(estimate) or CHANCE[lean(estimate)]}"
+    return f"this model prefers {what} in {size} by {estimate.measure}, {_few(estimate) or CHANCE[lean(estimate)]}"
 
 
 def _size(result: AuditResult, estimate: Estimate) -> str:

@@ -13,8 +13,8 @@ from unmask.core.types import Kind, Measure
 
 MEASURES = Registry("measure", Measure, home="unmask.measures", group="unmask.measures")
 find = MEASURES.find
-DEFAULTS: dict[Kind, tuple[str, ...]] = {
-    "masked": ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld"),
+DEFAULTS: dict[Kind, tuple[str, ...]] = {  # in the order of headlines, then baselines and sizes
+    "masked": ("sss", "pll", "cps", "aul", "aula", "all-masked", "sld"),
     "causal": ("ll", "cll", "sld"),
 }
 # Which measure a headline names: the first of these that has no failed check, then measures of other packages.

@@ -211,7 +211,7 @@ def headline_worsening(
     less, own_b = _certain(less), _own(pair.b, pair, statistic, b, rng)
     if noise is not None:
         less, own_b = (noise.widen(value, statistic, group) for value in (less, own_b))
-    return _distance(found, less, _mean(a + b - 2 * null, pair, statistic, rng), own_b)
+    return distance_worsening(found, less, _mean(a + b - 2 * null, pair, statistic, rng), own_b)
 
 
 def _ordered(pairs: Sequence[PairedRuns], statistic: str, rng: np.random.Generator) -> tuple[float, float, Value]:
@@ -235,7 +235,7 @@ def _certain(value: Value) -> Value:
     return replace(value, low=value.value, high=value.value) if value.method.startswith(NO_SPREAD) else value
 
 
-def _distance(found: Worsening, less: Value, plus: Value, own: Value) -> Worsening:
+def distance_worsening(found: Worsening, less: Value, plus: Value, own: Value) -> Worsening:
     """|b − null| − |a − null|, with an interval that is robust to the kinks at the null.
 
     With B = b − null and A = a − null it equals max over the sign s of min over the sign t of sB + tA, and
@@ -281,7 +281,7 @@ def _own(table: ScoreTable, pair: PairedRuns, statistic: str, values: Floats, rn
 
 
 def distance_interval(less: Value, plus: Value) -> tuple[float, float]:
-    """Ends for |B| − |A| from the intervals of B − A and of B + A; see `_distance`. It is at most |B − A|."""
+    """Ends for |B| − |A| from the intervals of B − A and of B + A; see `distance_worsening`. It is at most |B − A|."""
     low = max(min(less.low, plus.low), min(-less.high, -plus.high))
     return low, min(max(less.high, -plus.low), max(plus.high, -less.low), max(less.high, -less.low))
 
