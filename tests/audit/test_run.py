@@ -162,6 +162,20 @@ def test_differences_near_zero_are_counted_per_token() -> None:
     assert {row["difference_per_token"] for row in result.items.to_pylist() if row["measure"] == "aul"} == {None}
 
 
+def test_a_model_that_only_copies_passes_the_check_of_visible_words() -> None:
+    """The embeddings and the head alone return the input: only what is masked shows that no context is read."""
+    lm = open_lm("builtin")
+    with torch.no_grad():
+        for layer in lm.network.model.bert.encoder.layer:
+            for projection in (layer.attention.output.dense, layer.output.dense):
+                projection.weight.zero_()
+                projection.bias.zero_()
+    checks = {check.name: check for check in unmask.audit(lm, data=small_data(), measures="aul", options=OFF).checks}
+    copied, masked = checks["unmasked-accuracy"], checks["masked-accuracy"]
+    assert (copied.ok, masked.ok) == (True, False)
+    assert "copying the input is enough for that: masked-accuracy finds a model that reads no context" in copied.detail
+
+
 def test_cps_rounds_to_decide_and_keeps_every_digit() -> None:
     rows = [row for row in run_audit().items.to_pylist() if row["measure"] in ("cps", "cps-exact")]
     assert any(row["more"] != round(row["more"], 3) for row in rows)

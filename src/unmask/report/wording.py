@@ -53,8 +53,9 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "masked-accuracy": "How often is a masked token the model's first guess? A model with low accuracy does "
     "not know the language of these sentences, and its preferences mean nothing.",
     "unmasked-accuracy": "How often does the model rank a token of the unmasked sentence first, and how probable "
-    "does it find these tokens? Measures without masking (aul, aula) depend on this. The limit finds a model that "
-    "reads nothing, not one that reads badly: compare both numbers with those of the model it was made from.",
+    "does it find these tokens? Measures without masking (aul, aula) depend on this. Copying the input is enough to "
+    "pass, so a model that reads no context can: masked-accuracy finds that. Training that harms how a model reads "
+    "words shows only beside the model it was made from: compare both numbers with its own.",
     "next-token-accuracy": "How often is the next token the model's first guess? A model with low accuracy "
     "does not know the language of these sentences, and its preferences mean nothing.",
     "ties": "A pair with two equal scores expresses no preference. Many ties point to an error.",
