@@ -10,6 +10,7 @@ from tests.report import fake
 from unmask.audit.headline import code, headlines, published_line, published_scores, sentence
 from unmask.audit.interpretation import cancels, result_reading, short_reading, stars
 from unmask.audit.result import AuditResult
+from unmask.audit.verdict import verdict
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
 from unmask.report import charts, tables, wide_tables
@@ -118,9 +119,10 @@ def test_both_directions_counted_alike_are_named_beside_all_pairs() -> None:
     plain = dataclasses.replace(SHARE, value=69.0, low=64.0, high=74.0, p=1e-9)
     result = run(balanced, plain)
     assert headlines(result, "crows-pairs") == [
-        "On CrowS-Pairs this model prefers the stereotyping sentence in 50% of pairs (45–56%), which chance alone can "
-        "explain (both directions counted alike; all pairs: 69%)"
+        "On CrowS-Pairs this model prefers the stereotyping sentence in 50% of pairs (45–56%), both directions counted "
+        "alike, which chance alone can explain (all pairs: 69%)"
     ]
+    assert "50% of pairs (45–56%), both directions counted alike, which" in verdict(result, balanced).leans
     assert published_line(result, balanced).startswith("Published with cps over all pairs, here 69.0: bert-base-cased")
     (section,) = [each for each in result.findings if each.name == "crows-pairs"]
     (table,) = section.finding.tables
