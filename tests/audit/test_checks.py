@@ -328,7 +328,7 @@ def test_differences_near_zero_are_described_and_fail_nothing() -> None:
     assert few is not None
     assert most is not None
     assert (few.ok, most.ok, most.measures) == (True, True, ())
-    assert few.detail == "a description, not a test: differences per token inside ±0.25: pll 50%"
+    assert few.detail == "differences per token inside ±0.25: pll 50%"
     assert most.detail.endswith("pll 75%")
     assert near() is None
     assert near(math.nan) is None

@@ -83,7 +83,7 @@ def test_a_baseline_is_neither_counted_nor_tested_nor_given_a_verdict() -> None:
 def test_a_number_whose_check_failed_is_not_named_first() -> None:
     """A doubtful number would be what the reader takes away; where all are doubtful, it would have no mark."""
     sss, cps = dataclasses.replace(SHARE, measure="sss", value=60.0), SHARE
-    failed = (Check("crows-pairs/near-zero", False, "92%", ("sss",)),)
+    failed = (Check("crows-pairs/length", False, "92%", ("sss",)),)
     first, below = headlines(run(sss, cps, checks=failed), "crows-pairs")
     assert "57% of pairs (51–62%) by cps" in first
     assert "†" not in first

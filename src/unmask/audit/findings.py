@@ -141,7 +141,8 @@ def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:
 def _check_lines(result: AuditResult) -> list[str]:
     """All checks of one dataset; of several, the failed ones and one summary line for each dataset."""
     if len(result.meta["data"]) == 1:
-        return [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
+        lines = [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
+        return [*lines, *(f"note {each.name}: {each.detail}" for each in result.descriptions)]
     lines = [f"FAIL {check.name}: {check.detail}" for check in result.checks if not check.ok]
     for card in result.meta["data"]:
         passed = [check for check in result.checks if check.ok and check.name.startswith(f"{card['name']}/")]

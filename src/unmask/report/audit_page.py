@@ -7,12 +7,12 @@ from typing import Any
 
 from unmask.audit.interpretation import checks_warning
 from unmask.audit.result import AuditResult
+from unmask.core.types import BAND
 from unmask.findings.figure import Figure
 from unmask.findings.html import render
 from unmask.report import charts, selection, tables, wording
 from unmask.report.pairs import decided_pairs
 from unmask.report.provenance import names_files, repeat_command
-from unmask.report.selection import BAND
 from unmask.report.tables import caution_lines, estimate_row, headlines_by_dataset, spread_row
 
 

@@ -72,9 +72,6 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "the order of the sentences, so does the score.",
     "length": "Longer sentences are less likely whatever they say. The scores should not depend on pairs "
     "whose sentences differ in length.",
-    "near-zero": "How many differences are so small that Kwon and Mihindukulasooriya (2022) call the two sentences "
-    "nearly equally likely. Of most models most are, so this describes the scores and never fails. How often a change "
-    "of wording turns a decision is another question: unmask diagnose paraphrase answers it.",
     "unknown-tokens": "Words that are not in the tokenizer's vocabulary become the same unknown token, so "
     "the model cannot prefer one of them.",
 }
