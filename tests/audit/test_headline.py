@@ -113,6 +113,20 @@ def test_the_measures_of_a_dataset_are_one_family_in_every_output() -> None:
     assert charts.tone(alone.headlines()[0], alone) == "above"
 
 
+def test_the_design_effects_are_of_all_measures_where_scores_are_balanced() -> None:
+    """Means of both directions have none: that of a single other measure would be printed for all."""
+    measures = ("sss", "aul")
+    known = {"unit": "stereotype", "n": 360}
+    balanced = [dataclasses.replace(SHARE, statistic="balanced-bias-score", measure=each, **known) for each in measures]
+    plain = [
+        dataclasses.replace(SHARE, measure=each, design_effect=effect, **known)
+        for each, effect in zip(measures, (1.06, 1.15), strict=True)
+    ]
+    size = dataclasses.replace(SHARE, measure="sld", statistic="asld", design_effect=1.1, **known)
+    text = str(run(*balanced, *plain, size))
+    assert "intervals over stereotypes, design effect over all pairs 1.06 to 1.15" in text
+
+
 def test_both_directions_counted_alike_are_named_beside_all_pairs() -> None:
     """A model that always prefers feminine words would be said to prefer stereotypes in 69% of pairs."""
     balanced = dataclasses.replace(SHARE, statistic="balanced-bias-score", value=50.4, low=45.0, high=55.8, p=0.9)
