@@ -46,10 +46,10 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
     for e in headlines:
         twin = duplicates.get((e.measure, e.data))
         decided.append((selection.label(e, result), twin, *(([], []) if twin else next(views))))
-    noise, validity = caution_lines(result)
+    detectable, validity = caution_lines(result)
     return {
         "meta": result.meta,
-        "noise": noise,
+        "detectable": detectable,
         "validity": validity,
         "kinds": selection.item_kinds(headlines),
         "figures": figures_by_section,

@@ -125,8 +125,8 @@ def caution_lines(result: AuditResult) -> tuple[list[str], list[str]]:
     by_dataset = _by_dataset(result)
     shared: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})  # the datasets of every line
     for data, estimates in by_dataset.items():
-        *noise, validity = cautions(result, estimates)
-        for lines, by_line in zip((noise, [validity]), shared, strict=True):
+        *detectable, validity = cautions(result, estimates)
+        for lines, by_line in zip((detectable, [validity]), shared, strict=True):
             for line in lines:
                 by_line.setdefault(line, []).append(data)
 
