@@ -7,7 +7,7 @@ alignment, planning, forward passes, scores and evidence. `busy` is the time in 
 its kernels in one profiled run): a wall time above it is time the GPU waits. The loop of single sentences runs
 on the first pairs and is scaled to all of them by the number of its forward passes; the quick script (sentences
 by length, the head at the masked position) gives the sentence scores of CPS alone, without ranks, evidence or rows.
-`certified` is what an audit does on a GPU by default: fp16 first, then TF32 and fp32 where decisions could differ.
+`certified` is `--precision certified` of an audit: fp16 first, then TF32 and fp32 where decisions could differ.
 """
 
 from __future__ import annotations

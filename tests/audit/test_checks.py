@@ -244,7 +244,9 @@ def test_what_the_accuracy_on_visible_words_can_say_stands_beside_it() -> None:
     add(evidence, {unmasked_probe(MASKED.encode("she")): reading(-0.5, ranks=(0,))}, MASKED)
     assert evidence.mean_logprob("unmasked") == pytest.approx(-6.5 / 4)
     found = run_checks(evidence)
-    assert "guess, mean log-probability −1.62; this check finds" in found["unmasked-accuracy"].detail
+    assert (
+        "guess, mean log-probability −1.62; copying the input is enough for that" in found["unmasked-accuracy"].detail
+    )
     assert "log-probability" not in found["masked-accuracy"].detail
 
 
@@ -326,7 +328,7 @@ def test_differences_near_zero_are_described_and_fail_nothing() -> None:
     assert few is not None
     assert most is not None
     assert (few.ok, most.ok, most.measures) == (True, True, ())
-    assert few.detail == "a description, not a test: differences per token inside ±0.25: pll 50%"
+    assert few.detail == "differences per token inside ±0.25: pll 50%"
     assert most.detail.endswith("pll 75%")
     assert near() is None
     assert near(math.nan) is None

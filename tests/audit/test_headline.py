@@ -10,6 +10,7 @@ from tests.report import fake
 from unmask.audit.headline import code, headlines, published_line, published_scores, sentence
 from unmask.audit.interpretation import cancels, result_reading, short_reading, stars
 from unmask.audit.result import AuditResult
+from unmask.audit.verdict import verdict
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
 from unmask.report import charts, tables, wide_tables
@@ -82,7 +83,7 @@ def test_a_baseline_is_neither_counted_nor_tested_nor_given_a_verdict() -> None:
 def test_a_number_whose_check_failed_is_not_named_first() -> None:
     """A doubtful number would be what the reader takes away; where all are doubtful, it would have no mark."""
     sss, cps = dataclasses.replace(SHARE, measure="sss", value=60.0), SHARE
-    failed = (Check("crows-pairs/near-zero", False, "92%", ("sss",)),)
+    failed = (Check("crows-pairs/length", False, "92%", ("sss",)),)
     first, below = headlines(run(sss, cps, checks=failed), "crows-pairs")
     assert "57% of pairs (51–62%) by cps" in first
     assert "†" not in first
@@ -112,15 +113,30 @@ def test_the_measures_of_a_dataset_are_one_family_in_every_output() -> None:
     assert charts.tone(alone.headlines()[0], alone) == "above"
 
 
+def test_the_design_effects_are_of_all_measures_where_scores_are_balanced() -> None:
+    """Means of both directions have none: that of a single other measure would be printed for all."""
+    measures = ("sss", "aul")
+    known = {"unit": "stereotype", "n": 360}
+    balanced = [dataclasses.replace(SHARE, statistic="balanced-bias-score", measure=each, **known) for each in measures]
+    plain = [
+        dataclasses.replace(SHARE, measure=each, design_effect=effect, **known)
+        for each, effect in zip(measures, (1.06, 1.15), strict=True)
+    ]
+    size = dataclasses.replace(SHARE, measure="sld", statistic="asld", design_effect=1.1, **known)
+    text = str(run(*balanced, *plain, size))
+    assert "intervals over stereotypes, design effect over all pairs 1.06 to 1.15" in text
+
+
 def test_both_directions_counted_alike_are_named_beside_all_pairs() -> None:
     """A model that always prefers feminine words would be said to prefer stereotypes in 69% of pairs."""
     balanced = dataclasses.replace(SHARE, statistic="balanced-bias-score", value=50.4, low=45.0, high=55.8, p=0.9)
     plain = dataclasses.replace(SHARE, value=69.0, low=64.0, high=74.0, p=1e-9)
     result = run(balanced, plain)
     assert headlines(result, "crows-pairs") == [
-        "On CrowS-Pairs this model prefers the stereotyping sentence in 50% of pairs (45–56%) by cps, which chance "
-        "alone can explain (both directions counted alike; all pairs: 69%)"
+        "On CrowS-Pairs this model prefers the stereotyping sentence in 50% of pairs (45–56%) by cps, both directions "
+        "counted alike, which chance alone can explain (all pairs: 69%)"
     ]
+    assert "50% of pairs (45–56%) by cps, both directions counted alike, which" in verdict(result, balanced).leans
     assert published_line(result, balanced).startswith("Published with cps over all pairs, here 69.0: bert-base-cased")
     (section,) = [each for each in result.findings if each.name == "crows-pairs"]
     (table,) = section.finding.tables

@@ -77,6 +77,26 @@ def test_a_plan_from_one_and_two_runs(tmp_path: Path) -> None:
     assert detectable(two, "model") < detectable(one, "model")
 
 
+def test_a_pilot_gives_the_design_effect_of_the_score_over_all_pairs(tmp_path: Path) -> None:
+    """Twelve writers of ten pairs, nine in one direction: the mean of both directions has no design effect."""
+    rows = [
+        row | {"writer": f"w{n // 10:02}", "direction": "antistereo" if n % 10 == 9 else "stereo"}
+        for n, row in enumerate(made_pairs(60, 120))
+    ]
+    run = save(tmp_path / "run", rows)
+    assert unmask.load(run).headlines()[0].statistic == "balanced-bias-score"
+    (planned,) = [each for each in unmask.plan(run).estimates if each.statistic.endswith("versus-null")]
+    assert planned.statistic == "detectable-bias-score-versus-null"
+    assert planned.design_effect == pytest.approx(119 / 11)  # all pairs of a writer alike: ¼ / 11 over ¼ / 119
+    assert planned.value == pytest.approx(detectable_effect(120 * 11 / 119))
+
+
+def test_where_a_pilot_has_no_design_effect_every_unit_is_one_pair(tmp_path: Path) -> None:
+    rows = [row | {"writer": f"w{n // 10:02}"} for n, row in enumerate(made_pairs(120, 120))]
+    run = save(tmp_path / "run", rows)
+    assert {each.design_effect for each in unmask.plan(run).estimates} == {10.0}
+
+
 def test_a_plan_for_words_and_templates(tmp_path: Path) -> None:
     """Twice as many words show less than twice as many templates where words differ and templates hardly do."""
     run = save(tmp_path / "run", leans({"nurse": -0.2, "engineer": 0.3, "clerk": 0.1, "pilot": 0.4, "maid": -0.3}))

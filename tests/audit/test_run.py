@@ -29,6 +29,7 @@ from unmask.findings.envelope import Result
 from unmask.measures import DEFAULTS, MEASURES, TRIPLE_DEFAULTS
 from unmask.measures.spans import align_pair
 from unmask.models import open_lm
+from unmask.report.tables import spread_row
 
 SCHEMA = json.loads((resources.files("unmask.findings") / "result.schema.json").read_text("utf-8"))
 OFF = unmask.Options(store=False)
@@ -154,12 +155,31 @@ def test_differences_near_zero_are_counted_per_token() -> None:
         sum(abs(row[name]) <= 0.25 for row in rows) / len(rows) for name in ("difference_per_token", "difference")
     )
     assert near != summed
-    (check,) = [check for check in result.checks if check.name == "near-zero"]
+    (described,) = result.descriptions
     means = [row["difference"] for row in result.items.to_pylist() if row["measure"] == "aul"]
     near_means = sum(abs(difference) <= 0.25 for difference in means) / len(means)
-    assert check.detail.endswith(f"differences per token inside ±0.25: pll {near:.0%}, aul {near_means:.0%}")
-    assert (check.ok, check.measures) == (True, ())
+    shares = f"differences per token inside ±0.25: pll {near:.0%}, aul {near_means:.0%}"
+    assert (described.name, described.detail) == ("near-zero", shares)
+    assert "near-zero" not in [check.name for check in result.checks]
+    assert f"note near-zero: {shares}" in str(result)
+    assert "ok   near-zero" not in str(result)
+    inside = [spread_row(each, result)["inside"] for each in result.headlines()]  # the page says the same
+    assert [each.partition("(")[2] for each in inside] == [f"{near:.0%})", f"{near_means:.0%})"]
     assert {row["difference_per_token"] for row in result.items.to_pylist() if row["measure"] == "aul"} == {None}
+
+
+def test_a_model_that_only_copies_passes_the_check_of_visible_words() -> None:
+    """The embeddings and the head alone return the input: only what is masked shows that no context is read."""
+    lm = open_lm("builtin")
+    with torch.no_grad():
+        for layer in lm.network.model.bert.encoder.layer:
+            for projection in (layer.attention.output.dense, layer.output.dense):
+                projection.weight.zero_()
+                projection.bias.zero_()
+    checks = {check.name: check for check in unmask.audit(lm, data=small_data(), measures="aul", options=OFF).checks}
+    copied, masked = checks["unmasked-accuracy"], checks["masked-accuracy"]
+    assert (copied.ok, masked.ok) == (True, False)
+    assert "copying the input is enough for that: masked-accuracy finds a model that reads no context" in copied.detail
 
 
 def test_cps_rounds_to_decide_and_keeps_every_digit() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import shlex
 from dataclasses import replace
 from importlib import resources
@@ -47,9 +46,9 @@ def audited(
 
 
 def known_facts(*facts: tuple[str, str, str, float]) -> tuple[MeasureFact, ...]:
-    """Facts by measure, statistic, bias type and the lower end of r."""
+    """Facts by measure, statistic, bias type and r."""
     command = ("unmask diagnose validity", "2026-11-18")
-    return tuple(MeasureFact(*what, BERT, "en", low + 0.1, low, low + 0.2, 7, *command) for *what, low in facts)  # type: ignore[arg-type]
+    return tuple(MeasureFact(*what, BERT, "en", r, 7, *command) for *what, r in facts)  # type: ignore[arg-type]
 
 
 def test_the_smallest_visible_difference_by_hand() -> None:
@@ -104,9 +103,9 @@ def test_what_is_known_is_said_of_the_models_languages_and_bias_types_it_was_tes
     head = replace(SHARE, measure="sss")
     tested = audited("sss", categories=("age", "disability"))
     assert validity_line(tested, head) == (
-        "Validity: the more bias about age had been trained into what 7 small models of this architecture predict for "
-        "masked words, the higher this score on such items: a manipulation check, as this measure reads the same "
-        "predictions; not tested for other bias types (docs/which-measure.md)"
+        "Validity: the more stereotyping 7 small models of this architecture had been made about age, in what they "
+        "predict for masked words, the higher this score on such items: a manipulation check, as this measure reads "
+        "the same predictions; not tested for other bias types (docs/which-measure.md)"
     )
     others = [
         audited("sss", architecture="RobertaForMaskedLM"),
@@ -122,11 +121,11 @@ def test_what_is_known_is_said_of_the_models_languages_and_bias_types_it_was_tes
         assert cautions(other, [head])[-1] == f"validity: {NOT_TESTED} (docs/which-measure.md)"
 
 
-def test_a_score_that_was_not_shown_to_follow_is_not_said_to_fall(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A negative correlation in models that training has damaged would be read as a property of the measure."""
-    known = known_facts(("aul", "bias-score", "age", -0.9), ("cps", "bias-score", "age", -0.1))
-    monkeypatch.setattr(verdicts, "measure_facts", lambda: known)
-    result = audited("aul", "cps")
+def test_only_what_follows_the_signed_dose_closely_is_a_fact() -> None:
+    """A size without direction (`sld`), or a loose correlation, would be said to rise with stereotyping."""
+    assert all(fact.r >= 0.85 for fact in measure_facts())
+    assert {MEASURES[fact.measure].summary for fact in measure_facts()} == {"share"}
+    result = audited("sld", "cps")
     assert {validity_line(result, each) for each in result.headlines()} == {
         f"Validity: {NOT_TESTED} (docs/which-measure.md)"
     }
@@ -147,8 +146,8 @@ def test_a_terminal_has_two_lines_a_dataset(monkeypatch: pytest.MonkeyPatch) -> 
     assert cautions(result, [*result.headlines(), wide, nats]) == [
         "these data would show a difference of 5.1 to 10.1 points; 1.011 nats (sld) between two unrelated models in 80 "
         "of 100 cases; smaller differences need the command unmask compare",
-        "validity: the more bias about age and occupation had been trained into what 7 small models of this "
-        "architecture predict for masked words, the higher their score on such items by pll (its mean-difference) and "
+        "validity: the more stereotyping 7 small models of this architecture had been made about age and occupation, "
+        "in what they predict for masked words, the higher their score on such items by pll (its mean-difference) and "
         f"sss (occupation): a manipulation check, as these measures read the same predictions; {NOT_TESTED}: cps, own, "
         "sld, other bias types (docs/which-measure.md)",
     ]
@@ -167,7 +166,6 @@ def test_every_fact_is_about_a_measure_and_names_its_command() -> None:
         assert fact.measure in MEASURES
         assert fact.language
         assert fact.architecture == BERT
-        assert math.isnan(fact.low) or fact.low <= fact.r <= fact.high
         words = shlex.split(fact.command)
         assert words[:2] == ["unmask", "diagnose"]
         assert words[2] in DIAGNOSES

@@ -91,14 +91,14 @@ def test_a_result_prints_its_answers_and_tables() -> None:
 
 
 def test_a_result_shows_itself_in_fifteen_lines_however_many_estimates_it_has() -> None:
-    checks = [Check("head", True, "ok"), Check("near-zero", False, "all of them")]
+    checks = [Check("head", True, "ok"), Check("length", False, "all of them")]
     one = Estimate(56.66, 46.36, 66.42, "wilson", "cps", "made", statistic="bias-score", null=50.0, n=90)
     data = [{"name": "made", "sha256": None, "n": 90, "subset_of": 360}]
     few = create(build("task", models=[{"id": "a"}], data=data, estimates=[one], checks=checks), None)
     assert repr(few).splitlines() == [
         "Result (task): a; made (90 of 360 items, a subset)",
         "  made  cps  bias-score  56.7  (46.4 to 66.4)  reference value 50  n 90",
-        "checks: 1 of 2 FAILED: near-zero. print(result) says what that means",
+        "checks: 1 of 2 FAILED: length. print(result) says what that means",
     ]
     many = [replace(one, measure=f"m{number}") for number in range(40)]
     lines = repr(create(build("task", models=[{"id": "a"}], estimates=many, checks=checks), None)).splitlines()

@@ -79,6 +79,32 @@ def test_the_comparison_matches_hand_computed_values() -> None:
     assert cost.rows[1][3].value == pytest.approx(np.e)  # type: ignore[union-attr]
 
 
+def test_what_it_cost_has_the_log_probability_of_visible_words() -> None:
+    """Training that harms how words are read would move `aul`, and nothing would say so beside it."""
+    scores = {
+        "nine-axes": [((-0.1, -0.3), (-1.0, -1.4)), ((-0.2, -0.2), None)],
+        "triple-gender": [((-0.6, 0), (-2, 0))],
+    }
+    evaluations = []
+    for when in (0, 1):
+        rows = {
+            ("aul", name): [visible_row(name, item, pair[when]) for item, pair in enumerate(pairs)]
+            for name, pairs in scores.items()
+        }
+        seen = small_evaluation(1.0)
+        evaluations.append(BiasEvaluation({**seen.rows, **rows}, seen.ability))
+    cost = next(table for table in compare_evaluations(*evaluations, plots=False).tables if "cost" in table.title)
+    assert cost.rows[2][:3] == ("visible words: mean log-probability", 4, None)
+    assert cost.rows[2][3:] == pytest.approx((-0.25, -1.1, -0.85))  # −1.0 / 4 and −4.4 / 4, without the unscored pair
+    assert "not one of bias alone" in cost.note
+
+
+def visible_row(name: str, item: int, scores: tuple[float, float] | None) -> Row:
+    values = {} if scores is None else dict(zip(("more", "less"), scores, strict=True))
+    outcome = "unscored" if scores is None else "tie"
+    return Row("aul", name, f"{name}/{item}", {"category": "age"}, values, outcome)  # type: ignore[arg-type]
+
+
 def many_words(professions: float, women: float, *, seed: int = 0, words: int = 40) -> BiasEvaluation:
     """Professions and words said of women with these APPDs, and noise from word to word."""
     seen, noise = small_evaluation(1.0), np.random.default_rng(seed)

@@ -81,7 +81,7 @@ def test_without_a_significant_change_that_is_said_with_the_number_of_tests() ->
 def test_a_failed_check_of_either_run_is_beside_the_number() -> None:
     """A bold change of a number that a check makes doubtful would be quoted without its mark."""
     changes = [change("appd", 0.3, 0.5)]
-    (said,) = summarize_changes(run(), run(Check("t/near-zero", False, "92%")), changes)
+    (said,) = summarize_changes(run(), run(Check("t/length", False, "92%")), changes)
     assert "by ppd †" in said
     (said,) = summarize_changes(run(), run(Check("t/masked-accuracy", False, "2%")), changes)
     assert said == "Nothing can be said of ppd: a check failed"

@@ -84,13 +84,13 @@ def test_numbers_that_a_failed_check_forbids_to_interpret_are_grey() -> None:
     assert charts.LEANS["invalid"] == charts.GREY
 
 
-def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
+def test_band_is_drawn_for_log_probabilities_only() -> None:
     (drawn,) = charts.difference_histograms(fake.whole())
     bands = {
         one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][1]["data"]}) for one in drawn.spec["concat"]
     }
     assert bands["cps · our-pairs"] == [{"left": -0.25, "right": 0.25}]
-    assert bands["aul · our-pairs"] == []
+    assert bands["aul · our-pairs"] == [{"left": -0.25, "right": 0.25}]
     assert "sld · our-pairs" not in bands  # the same differences as pll
 
 

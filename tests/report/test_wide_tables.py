@@ -75,13 +75,13 @@ def test_a_measure_that_a_run_lacks_is_a_dash_and_a_failed_check_marks_its_row()
 
 
 def test_a_failed_check_marks_the_rows_of_its_dataset_only() -> None:
-    checks = (Check("our-pairs/near-zero", False, "92%"), Check("our-triples/near-zero", True, "none"))
+    checks = (Check("our-pairs/length", False, "92%"), Check("our-triples/length", True, "none"))
     made = an_audit("one", 61.2, 44.0, checks=checks)
     other = fake.estimate("ss", 60.0, statistic="ss", data="our-triples")
     run = fake.run(fake.whole().meta, (*made.estimates, other), checks, made.items)
     pairs, triples = (each.table() for each in wide_tables.by_model([run], ["one"]))
     assert pairs.rows[0][0] == "one†"
-    assert "(our-pairs/near-zero: 92%)" in pairs.note
+    assert "(our-pairs/length: 92%)" in pairs.note
     assert triples.rows[0][0] == "one"
     assert "†" not in triples.note
 
@@ -133,7 +133,7 @@ def test_what_has_no_wide_layout_is_refused(options: dict[str, Any], message: st
 
 
 def test_a_check_that_one_measure_failed_marks_its_cells_alone() -> None:
-    checks = (Check("near-zero", False, "cps 92%", ("cps",)),)
+    checks = (Check("length", False, "cps 92%", ("cps",)),)
     run = an_audit("one", 61.2, 44.0, checks=checks)
     table = one_table(wide_tables.by_model([run], ["one"]))
     assert table.rows == (("one", "61.2†", "44.0"),)

@@ -60,7 +60,7 @@ def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
     lines = (
         *headlines(result, name),
         *_leaning_words(result, name),
-        *_unit_lines(estimates),
+        *_unit_lines([e for e in result.headlines(published=True) if e.data == name], estimates),
         *cautions(result, estimates),
     )
     both = any(e.statistic == BALANCED_SCORE for e in estimates)
@@ -93,17 +93,18 @@ def _meanings(result: AuditResult) -> list[str]:
     return [f"{name}: {measure.reads}" for name, measure in known if measure]
 
 
-def _unit_lines(headlines: Iterable[Estimate]) -> list[str]:
-    """What the intervals are over, if not single items, and the range of the design effects."""
+def _unit_lines(published: Iterable[Estimate], shown: Sequence[Estimate]) -> list[str]:
+    """What the intervals are over, if not single items, and the range of the design effects over all pairs."""
     effects: dict[str, list[float]] = {}
-    for estimate in headlines:
+    whole = " over all pairs" if any(estimate.statistic == BALANCED_SCORE for estimate in shown) else ""
+    for estimate in published:
         if estimate.unit not in ("", ITEM):
             effects.setdefault(estimate.unit, []).extend([estimate.design_effect or NAN])
     lines = []
     for unit, found in effects.items():
         known = sorted(effect for effect in found if math.isfinite(effect))
         spread = " to ".join(dict.fromkeys(number(effect, 2) for effect in (known[0], known[-1]))) if known else ""
-        lines.append(f"intervals over {plural_unit(unit)}" + (f", design effect {spread}" if spread else ""))
+        lines.append(f"intervals over {plural_unit(unit)}" + (f", design effect{whole} {spread}" if spread else ""))
     return lines
 
 
@@ -141,7 +142,8 @@ def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:
 def _check_lines(result: AuditResult) -> list[str]:
     """All checks of one dataset; of several, the failed ones and one summary line for each dataset."""
     if len(result.meta["data"]) == 1:
-        return [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
+        lines = [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
+        return [*lines, *(f"note {each.name}: {each.detail}" for each in result.descriptions)]
     lines = [f"FAIL {check.name}: {check.detail}" for check in result.checks if not check.ok]
     for card in result.meta["data"]:
         passed = [check for check in result.checks if check.ok and check.name.startswith(f"{card['name']}/")]

@@ -138,7 +138,7 @@ def _rank(result: AuditResult, estimate: Estimate) -> tuple[int, int]:
 def _first(result: AuditResult, estimate: Estimate) -> str:
     """The sentence of a headline, with the family of its test and, if a check failed, a dagger."""
     plain = all_pairs(result, estimate)
-    notes = [f"{ALIKE}; all pairs: {number(plain.value, 0)}%"] if plain is not None else []
+    notes = [f"all pairs: {number(plain.value, 0)}%"] if plain is not None else []
     tested = count_tested(result, estimate.data)
     if estimate.p_holm is not None and tested > 1:
         notes.append(f"{tested} measures tested, corrected by Holm")
@@ -166,9 +166,12 @@ def _dagger(result: AuditResult, estimate: Estimate) -> str:
 def _share(result: AuditResult, estimate: Estimate) -> str:
     what, whole = SHARES[estimate.statistic]
     size = f"{number(estimate.value, 0)}% of {whole}{_ends(estimate)}"
+    alike = f", {ALIKE}" if estimate.statistic == BALANCED_SCORE else ""
     if result.is_baseline(estimate.measure):
-        return f"{estimate.measure} prefers {what} in {size}: {BASELINE}"
-    return f"this model prefers {what} in {size} by {estimate.measure}, {_few(estimate) or CHANCE[lean(estimate)]}"
+        return f"{estimate.measure} prefers {what} in {size}{alike}: {BASELINE}"
+    return (
+        f"this model prefers {what} in {size} by {estimate.measure}{alike}, {_few(estimate) or CHANCE[lean(estimate)]}"
+    )
 
 
 def _size(result: AuditResult, estimate: Estimate) -> str:

@@ -19,7 +19,7 @@ from unmask.audit.parquet import rows_of
 from unmask.audit.power_plan_spec import PlanSettings
 from unmask.audit.result import AuditResult, load_audit
 from unmask.core.errors import DataError
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import Estimate, Value
 from unmask.core.files import plain
 from unmask.core.options import Options, fill_groups
 from unmask.core.types import Dataset
@@ -134,21 +134,20 @@ def _kish(units: Units, n: int, icc: float) -> float:
 
 
 def _from_runs(results: Sequence[AuditResult], settings: PlanSettings) -> Iterator[DesignPlan]:
-    """Every headline of the first run; of two, with the disagreement between them."""
+    """The published statistic of every measure of the first run; of two, with the disagreement between them."""
     first, rows = results[0], rows_of(results[0].items)
     changes = {}
     if len(results) == 2:
         changes = {(each.measure, each.data, each.statistic): each for each in compare(*results, seed=settings.seed)}
-    for estimate in first.headlines():
+    for estimate in first.headlines(published=True):
         measure = first.measure(estimate.measure)
         table = ScoreTable.of(measure, rows[estimate.measure, estimate.data], data=estimate.data).headline_rows()
         statistic = headline_statistic(measure)
         counted = table.take(table.is_counted if statistic == SHARE else table.is_scored)
-        known = estimate.design_effect or 1.0
         disagree, between = settings.disagree, None
         if change := changes.get((estimate.measure, estimate.data, statistic)):
             disagree = change.flips / change.n if disagree is None and change.n else disagree
-            between = settings.design_effect or max(1.0, change.design_effect or 1.0)
+            between = settings.design_effect or _design_effect(change.difference, counted.units, change.n)
         crossed = len(counted.units.codes) == 2
         yield DesignPlan(
             estimate.data,
@@ -156,13 +155,19 @@ def _from_runs(results: Sequence[AuditResult], settings: PlanSettings) -> Iterat
             statistic,
             estimate.n,
             counted.units,
-            settings.design_effect or max(1.0, known),
+            settings.design_effect or _design_effect(estimate, counted.units, estimate.n),
             decided=float((counted.wins | counted.losses).mean()) if counted.items.size else 1.0,
             disagree=UNRELATED if disagree is None else disagree,
             between_effect=between,
             estimate=estimate,
             components=crossed_components(item_values(counted, statistic), counted.units) if crossed else None,
         )
+
+
+def _design_effect(value: Value, units: Units, n: int) -> float:
+    """The design effect of a value, at least 1; where it is unknown, every unit is worth one item, as in intervals."""
+    unknown = n / min(units.counts, default=n) if n else 1.0
+    return max(1.0, unknown if value.design_effect is None else value.design_effect)
 
 
 def _sees(each: DesignPlan, settings: PlanSettings) -> tuple[float, float]:
@@ -220,7 +225,8 @@ def _seen_table(planned: Sequence[DesignPlan], settings: PlanSettings) -> Table:
         ("data", "measure", "statistic", "pairs", "units", "design effect", "from the reference", "between models"),
         tuple(rows),
         "Points for percentages, otherwise the statistic's own scale. Between models: the same pairs asked of two "
-        "models; of a bias score by McNemar's test, of means as if their errors were unrelated, on the safe side.",
+        "models; of a bias score by McNemar's test, of means as if their errors were unrelated, on the safe side. A "
+        "bias score is that over all pairs, not the mean of both directions.",
     )
 
 

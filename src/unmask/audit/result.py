@@ -57,8 +57,9 @@ class AuditResult(Result):
     def detectable_difference(self, measure: str, data: str | None = None, *, versus: Versus = "model") -> float:
         """The smallest difference of a measure's headline that can be seen with this model on this data.
 
-        From that of another model, or from the reference value (`versus="null"`): 80% power at the 5% level. Without
-        `data`, on the first that the measure has scored.
+        From that of another, unrelated model, or from the reference value (`versus="null"`): 80% power at the 5% level.
+        Related models differ on few items: `unmask.compare` finds far smaller differences of theirs. Without `data`, on
+        the first that the measure has scored.
         """
         from unmask.stats.detectable import detectable_difference
 

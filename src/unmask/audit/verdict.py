@@ -37,24 +37,17 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class MeasureFact:
-    """How a measure follows a planted bias, and what that was tested on: what `unmask diagnose validity` printed."""
+    """A planted bias that a measure follows, and what that was tested on: what `unmask diagnose validity` printed."""
 
     measure: str
     statistic: str
     category: str  # the bias type
     architecture: str  # of the models
     language: str
-    r: float
-    low: float
-    high: float
+    r: float  # with the signed dose: only rows of at least 0.85 are in the table
     models: int
     command: str
     date: str
-
-    @property
-    def follows(self) -> bool:
-        """Whether the correlation with the dose is positive beyond chance."""
-        return self.low > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +125,9 @@ def _validity_text(result: AuditResult, estimates: Sequence[Estimate]) -> str:
 
 def _planted(facts: Sequence[MeasureFact]) -> str:
     """What had been done to the models that the facts are about; what followed from it comes after the comma."""
-    models = max(fact.models for fact in facts)
-    bias = f"the more bias about {_joined(_categories(facts))}"
-    return f"{bias} had been trained into what {models} small models of this architecture predict for masked words,"
+    models = f"{max(fact.models for fact in facts)} small models of this architecture"
+    about = _joined(_categories(facts))
+    return f"the more stereotyping {models} had been made about {about}, in what they predict for masked words,"
 
 
 def _follower(estimate: Estimate, facts: Sequence[MeasureFact], categories: Sequence[str]) -> str:
@@ -198,8 +191,7 @@ def facts_about(result: AuditResult, estimate: Estimate) -> list[MeasureFact]:
     tested = [
         fact
         for fact in measure_facts()
-        if fact.follows
-        and (fact.measure, fact.architecture) == (estimate.measure, architecture)
+        if (fact.measure, fact.architecture) == (estimate.measure, architecture)
         and languages == {fact.language}
         and fact.category in categories
     ]
@@ -220,7 +212,6 @@ def measure_facts() -> tuple[MeasureFact, ...]:
 
 
 def _fact(row: Mapping[str, str]) -> MeasureFact:
-    r, low, high = (float(row[name] or "nan") for name in ("r", "low", "high"))
     what = row["measure"], row["statistic"], row["category"]
     tested = row["architecture"], row["language"]
-    return MeasureFact(*what, *tested, r, low, high, int(row["models"]), row["command"], row["date"])
+    return MeasureFact(*what, *tested, float(row["r"]), int(row["models"]), row["command"], row["date"])

@@ -284,6 +284,8 @@ class Published:
 Probes = Mapping[Side, tuple[Probe, ...]]
 Summary = Literal["share", "magnitude", "lean", "association", "lms", "ss", "icat"]
 BALANCED = "balanced-"  # prefix of a statistic of pairs: the mean over the two directions of the stereotypes
+BAND = 0.25  # nats per token; Kwon & Mihindukulasooriya (2022): smaller differences are nearly equal
+DESCRIPTIONS = ("near-zero",)  # recorded among the checks of a result, but without a verdict
 OF_WORDS = "mean-word-"  # prefix of a statistic: the mean over words of the absolute lean of a word
 
 
@@ -308,6 +310,11 @@ class Measure:
     empty_span_loses: bool = False  # an empty span counts as a pair not won, as published
     baseline: bool = False  # reads no word of the sentences: no evidence of a preference, and not tested as one
     published: tuple[Published, ...] = ()
+
+    @property
+    def has_band(self) -> bool:
+        """Whether its scores are log-probabilities, sums or means, so that differences inside `BAND` are small."""
+        return self.summary in ("share", "magnitude")
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,3 +344,8 @@ class Check:
     ok: bool
     detail: str
     measures: tuple[str, ...] = ()  # those that failed it; empty: it passed, or concerns all
+
+    @property
+    def is_description(self) -> bool:
+        """Whether it only describes the scores: it has no verdict, and is not counted among the checks."""
+        return self.name.rpartition("/")[2] in DESCRIPTIONS

@@ -49,8 +49,8 @@ CITATION = """\
 PROBLEMS = (
     "A sentence is in the first person, and one word of the template tells the speaker's gender: a model that says "
     "`he` whatever is said prefers the stereotype in the sentences about men (1,993) and not in those about women "
-    "(1,572), so read both directions. Five people wrote them; two genders. Ten sentences occur twice. Version 1.0: "
-    "the authors corrected 244 typos in 1.1, for which no scores were published."
+    "(1,572): the headline counts both directions alike. Five people wrote them; two genders. Ten "
+    "sentences occur twice. Version 1.0: the authors corrected 244 typos in 1.1, for which no scores were published."
 )
 
 

@@ -104,10 +104,10 @@ TRIPLE_GENDER = card(
     problems=(
         "Stereotypes are those of the US and Europe. Two genders only. "
         "Occupations are balanced (60 in each direction), sexism is not: of either kind 94 pairs speak of "
-        "women and 26 of men, so a plain preference for feminine words looks like sexism there; read the two "
-        "directions apart. The 52 pairs about men measure something else than sexism as the "
-        "literature defines it. Many sentences of sexism are general claims about women or men that few "
-        "people would write of the other group, so likelihood mixes prejudice with what is usually said. "
+        "women and 26 of men, so a plain preference for feminine words looks like sexism in the score over all "
+        "pairs; the headline counts both directions alike. The 52 pairs about men measure something else "
+        "than sexism as the literature defines it. Many sentences of sexism are general claims about women or men "
+        "that few people would write of the other group, so likelihood mixes prejudice with what is usually said. "
         "No published numbers to compare with: the thesis used other sentences."
     ),
 )

@@ -79,7 +79,15 @@ class Result:
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """Checks that the model was loaded and scored correctly."""
-        return tuple(Check(**{**each, "measures": tuple(each.get("measures", ()))}) for each in self.meta["checks"])
+        return tuple(check for check in self._stored_checks() if not check.is_description)
+
+    @property
+    def descriptions(self) -> tuple[Check, ...]:
+        """What is recorded beside the checks and has no verdict, such as how many differences are near zero."""
+        return tuple(check for check in self._stored_checks() if check.is_description)
+
+    def _stored_checks(self) -> list[Check]:
+        return [Check(**{**each, "measures": tuple(each.get("measures", ()))}) for each in self.meta["checks"]]
 
     @cached_property
     def findings(self) -> tuple[Section, ...]:

@@ -35,6 +35,10 @@ NO_PREFERENCE = (
     "balanced-bias-score, balanced-mean-difference: both directions of the stereotypes counted alike; they are tested, "
     "the same of all pairs are only shown"
 )
+VISIBLE_WORDS = (
+    "; visible words: mean over the sentences that aul scores, nothing masked. If it falls, training has harmed how "
+    "words are read, and a change of aul is not one of bias alone"
+)
 EXPECTED = {  # by `lean`
     **{"above": "men are expected", "below": "women are expected"},
     **{"too few": "too few items to say who is expected", "no interval": "not known who is expected"},
@@ -206,14 +210,29 @@ def _single(before: BiasEvaluation, after: BiasEvaluation, name: str, word: str,
 
 
 def utility_cells(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> tuple[tuple[Cell, ...], ...]:
-    """Accuracy and perplexity on held-out text: figure, texts, tokens, before, after, change."""
+    """Accuracy and perplexity on held-out text, and how visible words are read: figure, texts, tokens, values."""
     a, b = before.ability, after.ability
     accuracies = accuracy(a, seed=seed), accuracy(b, seed=seed), accuracy_change(a, b, seed=seed)
     perplexities = perplexity(a, seed=seed), perplexity(b, seed=seed), perplexity_change(a, b, seed=seed)
     return (
         ("accuracy, %", a.tries.size, int(a.tries.sum()), *accuracies),
         ("perplexity", a.tokens.size, int(a.tokens.sum()), *perplexities),
+        *_visible_words(before, after),
     )
+
+
+def _visible_words(before: BiasEvaluation, after: BiasEvaluation) -> list[tuple[Cell, ...]]:
+    """The mean score by `aul`, which is the log-probability of a word in full view, of the sentences scored in both."""
+    scores: list[tuple[float, float]] = []
+    for (measure, name), rows in before.rows.items():
+        if measure == "aul":
+            known = {row.item: row.scores for row in after.rows[measure, name] if row.scores}
+            pairs = [(row.scores, known[row.item]) for row in rows if row.scores and row.item in known]
+            scores += [(old[side], new[side]) for old, new in pairs for side in old]
+    if not scores:
+        return []
+    means = [float(mean) for mean in np.mean(scores, axis=0)]
+    return [("visible words: mean log-probability", len(scores), None, *means, means[1] - means[0])]
 
 
 def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
@@ -222,7 +241,7 @@ def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
         ("figure", "texts", "tokens", "before", "after", "change"),
         utility_cells(before, after, seed),
         "accuracy: masked tokens predicted correctly (causal models: next tokens); perplexity: masked models "
-        "pseudo-perplexity, one token masked at a time",
+        f"pseudo-perplexity, one token masked at a time{VISIBLE_WORDS if _visible_words(before, after) else ''}",
     )
 
 

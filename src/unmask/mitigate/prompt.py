@@ -132,7 +132,8 @@ def compare_prefixes(before: BiasEvaluation, after: Mapping[str, BiasEvaluation]
                 for row in utility_cells(before, evaluation, seed)
             ),
             "The same texts and tokens, without and with the prefix in front. A masked model: accuracy on masked "
-            "tokens, pseudo-perplexity; a causal one: on every token given those before it.",
+            "tokens, pseudo-perplexity; a causal one: on every token given those before it. Visible words: mean over "
+            "the sentences that aul scores, nothing masked.",
         ),
     )
     types = {prefix: spill_over.bias_types(before, evaluation, seed=seed) for prefix, evaluation in after.items()}

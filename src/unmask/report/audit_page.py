@@ -7,12 +7,12 @@ from typing import Any
 
 from unmask.audit.interpretation import checks_warning
 from unmask.audit.result import AuditResult
+from unmask.core.types import BAND
 from unmask.findings.figure import Figure
 from unmask.findings.html import render
 from unmask.report import charts, selection, tables, wording
 from unmask.report.pairs import decided_pairs
 from unmask.report.provenance import names_files, repeat_command
-from unmask.report.selection import BAND
 from unmask.report.tables import caution_lines, estimate_row, headlines_by_dataset, spread_row
 
 
@@ -46,10 +46,10 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
     for e in headlines:
         twin = duplicates.get((e.measure, e.data))
         decided.append((selection.label(e, result), twin, *(([], []) if twin else next(views))))
-    noise, validity = caution_lines(result)
+    detectable, validity = caution_lines(result)
     return {
         "meta": result.meta,
-        "noise": noise,
+        "detectable": detectable,
         "validity": validity,
         "kinds": selection.item_kinds(headlines),
         "figures": figures_by_section,

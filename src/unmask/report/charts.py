@@ -33,12 +33,13 @@ from unmask.audit.interpretation import (
 )
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
+from unmask.core.types import BAND
 from unmask.findings import charts as plots
 from unmask.findings.charts import BLUE, DASHED, GREY, ORANGE, Chart, Row, base_chart, in_order, tooltips
 from unmask.findings.figure import Figure, figure, label_text
 from unmask.findings.numbers import number
 from unmask.report import selection
-from unmask.report.selection import BAND, SLOTTED, group_name, label, reach
+from unmask.report.selection import SLOTTED, group_name, label, reach
 from unmask.stats import corrections
 
 PUBLISHED = "published"  # a score of a known model

@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.core.types import BALANCED
+from unmask.core.types import BALANCED, BAND
 from unmask.findings.envelope import Result
 from unmask.findings.tables import PER_TOKEN
 
 SLOTTED = ("appd", "association", "effect-size")  # statistics of templates: towards one of two words for one slot
-BAND = 0.25  # nats per token: differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
 
 
 def by_group(run: Result, column: str) -> list[Estimate]:
@@ -79,12 +78,13 @@ def items_of(run: Result, estimate: Estimate, *columns: str) -> pa.Table:
 def differences(run: AuditResult, estimate: Estimate) -> tuple[list[float], bool]:
     """The differences of the scored items, and whether the near-zero band applies to them.
 
-    It applies to differences per token, which are taken if the measure sums log-probabilities; not to the sums in
-    folders of earlier versions, which have no differences per token.
+    It applies to differences per token, which are taken if the measure sums log-probabilities, and to those of their
+    means; not to the sums in folders of earlier versions, which have no differences per token.
     """
     measure, rows = run.find_measure(estimate.measure), items_of(run, estimate, "difference", PER_TOKEN)
-    banded = measure is not None and measure.in_nats and not rows[PER_TOKEN].null_count
-    values: list[float] = rows[PER_TOKEN if banded else "difference"].to_numpy().tolist()
+    per_token = measure is not None and measure.in_nats and not rows[PER_TOKEN].null_count
+    banded = measure is not None and measure.has_band and (per_token or not measure.in_nats)
+    values: list[float] = rows[PER_TOKEN if per_token else "difference"].to_numpy().tolist()
     return values, banded
 
 

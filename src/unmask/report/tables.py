@@ -34,6 +34,7 @@ from unmask.audit.result import AuditResult
 from unmask.audit.verdict import Verdict, cautions, sentence_case, verdict
 from unmask.core.estimate import Estimate
 from unmask.core.spreadsheets import escape
+from unmask.core.types import BAND
 from unmask.findings import Table, numbers
 from unmask.findings.assets import as_file, as_link
 from unmask.findings.envelope import Result, estimate_json
@@ -41,7 +42,6 @@ from unmask.findings.html import Download
 from unmask.report import selection, wording
 from unmask.report.charts import tone
 from unmask.report.citations import bibliography
-from unmask.report.selection import BAND
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
@@ -125,8 +125,8 @@ def caution_lines(result: AuditResult) -> tuple[list[str], list[str]]:
     by_dataset = _by_dataset(result)
     shared: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})  # the datasets of every line
     for data, estimates in by_dataset.items():
-        *noise, validity = cautions(result, estimates)
-        for lines, by_line in zip((noise, [validity]), shared, strict=True):
+        *detectable, validity = cautions(result, estimates)
+        for lines, by_line in zip((detectable, [validity]), shared, strict=True):
             for line in lines:
                 by_line.setdefault(line, []).append(data)
 
@@ -234,9 +234,18 @@ def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
 
 
 def check_table(results: Sequence[Result], names: Sequence[str]) -> Table:
-    """The checks of all runs."""
-    checks = check_frame(results, names).to_dict("records")
-    records = [{**each, "check": each["name"], "result": "passed" if each["ok"] else "FAILED"} for each in checks]
+    """The checks of all runs, and what is recorded beside them without a verdict."""
+    records = [
+        {
+            "model": name,
+            "check": each.name,
+            "result": outcome or ("passed" if each.ok else "FAILED"),
+            "detail": each.detail,
+        }
+        for name, result in zip(names, results, strict=True)
+        for outcome, recorded in (("", result.checks), ("note", result.descriptions))
+        for each in recorded
+    ]
     return _table("Checks", _model_first(names, "result", "check", "detail"), records)
 
 

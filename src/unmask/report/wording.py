@@ -53,8 +53,9 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "masked-accuracy": "How often is a masked token the model's first guess? A model with low accuracy does "
     "not know the language of these sentences, and its preferences mean nothing.",
     "unmasked-accuracy": "How often does the model rank a token of the unmasked sentence first, and how probable "
-    "does it find these tokens? Measures without masking (aul, aula) depend on this. The limit finds a model that "
-    "reads nothing, not one that reads badly: compare both numbers with those of the model it was made from.",
+    "does it find these tokens? Measures without masking (aul, aula) depend on this. Copying the input is enough to "
+    "pass, so a model that reads no context can: masked-accuracy finds that. Training that harms how a model reads "
+    "words shows only beside the model it was made from: compare both numbers with its own.",
     "next-token-accuracy": "How often is the next token the model's first guess? A model with low accuracy "
     "does not know the language of these sentences, and its preferences mean nothing.",
     "ties": "A pair with two equal scores expresses no preference. Many ties point to an error.",
@@ -71,9 +72,6 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "the order of the sentences, so does the score.",
     "length": "Longer sentences are less likely whatever they say. The scores should not depend on pairs "
     "whose sentences differ in length.",
-    "near-zero": "How many differences are so small that Kwon and Mihindukulasooriya (2022) call the two sentences "
-    "nearly equally likely. Of most models most are, so this describes the scores and never fails. How often a change "
-    "of wording turns a decision is another question: unmask diagnose paraphrase answers it.",
     "unknown-tokens": "Words that are not in the tokenizer's vocabulary become the same unknown token, so "
     "the model cannot prefer one of them.",
 }

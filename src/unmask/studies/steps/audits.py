@@ -85,7 +85,7 @@ def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
         for (measure, data), rows in rows_of(items).items()
         for estimate in estimates(find(measure), rows, data=data, rng_seed=seed)
     ]
-    meta["checks"] = _merge_checks(shards) if len(shards) > 1 else plain(shards[0].checks)
+    meta["checks"] = _merge_checks(shards) if len(shards) > 1 else shards[0].meta["checks"]
     with result_folder(folder, "audit", also=(SHARDS,)) as opened:
         for name, table in ((ITEMS, items), (TOKENS, tokens)):
             with writing(folder / name), open_writer(opened.stage(name), table.schema) as writer:
@@ -97,7 +97,7 @@ def _merge_checks(shards: Sequence[Result]) -> list[dict[str, Any]]:
     """The checks of all shards; a check passes if it passes in every shard."""
     merged: dict[str, dict[str, Any]] = {}
     for number, shard in enumerate(shards, 1):
-        for check in shard.checks:
+        for check in (*shard.checks, *shard.descriptions):
             detail = f"part {number} of {len(shards)}: {check.detail}"
             known = merged.setdefault(check.name, {"name": check.name, "ok": True, "detail": "", "measures": []})
             known["ok"] = known["ok"] and check.ok
