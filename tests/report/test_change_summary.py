@@ -73,8 +73,13 @@ def test_a_worse_bias_type_is_said_although_the_whole_is_unchanged() -> None:
 
 def test_without_a_significant_change_that_is_said_with_the_number_of_tests() -> None:
     """Baselines are no number of the model: with them, the count would be too high."""
-    changes = [change("appd", 0.3, 0.4, p_holm=0.2), change("bias-score", 44.0, 60.0, measure="all-masked", null=50.0)]
-    assert summarize_changes(run(), run(), changes) == ["No number changed measurably (1 compared, corrected by Holm)"]
+    baseline: dict[str, Any] = {"measure": "all-masked", "null": 50.0, "p_holm": None, "tested": False}
+    changes = [change("appd", 0.3, 0.4, p_holm=0.2), change("bias-score", 44.0, 60.0, **baseline)]
+    (said,) = summarize_changes(run(), run(), changes)
+    assert said == "No number changed measurably (1 test over all items, corrected by Holm)"
+    by_category = [change("appd", 0.3, 0.4, group=f"category={name}", p_holm=0.9) for name in ("work", "home")]
+    (said,) = summarize_changes(run(), run(), [*changes, *by_category])
+    assert said == "No number changed measurably (1 test over all items, 2 by category, corrected by Holm)"
     assert summarize_changes(run(), run(), []) == ["No number can be compared"]
 
 
@@ -90,7 +95,10 @@ def test_a_failed_check_of_either_run_is_beside_the_number() -> None:
 def test_of_a_score_over_all_pairs_and_one_of_both_directions_the_second_is_said() -> None:
     """The score over all pairs follows the direction that most pairs have."""
     pairs: dict[str, Any] = {"data": "pairs", "measure": "sss", "null": 50.0}
-    changes = [change("balanced-bias-score", 51.0, 58.0, **pairs), change("bias-score", 69.0, 75.0, **pairs)]
+    changes = [
+        change("balanced-bias-score", 51.0, 58.0, **pairs),
+        change("bias-score", 69.0, 75.0, tested=False, **pairs),
+    ]
     (said,) = summarize_changes(run(), run(), changes)
     assert "58% instead of 51% by sss, both directions counted alike (worse)" in said
     assert "75" not in said

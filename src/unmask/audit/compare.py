@@ -34,20 +34,31 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare every statistic that a result shares with the first; optionally by category.
 
-    P-values are corrected for the number of comparisons; `run` is the index of the other result. Intervals and tests
-    are over the unit that items share, such as the writer; with `independent`, over pairs.
+    P-values are corrected for the number of tests over all items, and for that by category. Not tested are baselines,
+    and of most pairs in one direction the mean over all of them. `run` is the index of the other result. Intervals and
+    tests are over the unit that items share, such as the writer; with `independent`, over pairs.
     """
     check_number("seed", seed, least=0, most=MAX_SEED)
     a, *rest = (result if isinstance(result, Result) else load(result) for result in (first, *others))
     runs = [(number, _comparisons(a, b, seed, independent=independent)) for number, b in enumerate(rest, start=1)]
     everything = [replace(comparison, run=number) for number, found in runs for comparison in found]
-    return apply_holm([each for each in everything if categories or each.group == "all"])
+    corrected = apply_holm(everything, _family)
+    return tuple(comparison for comparison in corrected if categories or comparison.group == "all")
+
+
+def _family(comparison: Comparison) -> str:
+    """The tests that it is corrected with: those over all items, or those by category."""
+    if not comparison.tested:
+        return ""
+    return "all" if comparison.group == "all" else "category"
 
 
 def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Iterator[Comparison]:
     if isinstance(a, AuditResult) and isinstance(b, AuditResult):
         for measure, data, rows_a, rows_b in _shared_rows(a, b):
-            yield from comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
+            found = comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
+            tested = not a.is_baseline(measure.name)
+            yield from (replace(comparison, tested=tested and comparison.tested) for comparison in found)
     else:
         for old, new in shared_estimates(a, b):
             (low, high), change = mover_interval(old, new), new.value - old.value

@@ -6,7 +6,7 @@ The changes are those of `unmask compare`, which the gate judges, too. Baselines
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from unmask.audit.interpretation import DOUBTFUL, INVALID, PERCENT, failure, slot_sides
@@ -43,29 +43,37 @@ NAMES: Mapping[str, str] = {
 }
 
 
-def summarize_changes(first: AuditResult, other: AuditResult, changes: Iterable[Comparison]) -> list[str]:
-    """The changes from the first run to another in sentences without full stop, what became worse first."""
+def summarize_changes(
+    first: AuditResult, other: AuditResult, changes: Sequence[Comparison], *, number: int = 1
+) -> list[str]:
+    """The changes from the first run to another in sentences without full stop, what became worse first.
+
+    `changes` are those of all runs that were compared, which are tested together; `number` is the index of the other.
+    """
     runs = (first, other)
-    known = [each for each in _without_twins(changes) if not first.is_baseline(each.measure)]
+    known = [each for each in changes if each.run == number and each.tested]
     judged = [each for each in known if math.isfinite(each.change) and _doubt(runs, each) != INVALID]
     whole = [each for each in judged if each.group == "all"]
     changed = [each for each in whole if is_significant(each)]
     lines = [*_sentences(runs, changed), *_by_category([each for each in judged if each.group != "all"])]
     rest = [each for each in whole if each not in changed]
     if not lines and rest:
-        lines = [f"no number changed measurably ({len(rest)} compared, corrected by Holm)"]
+        lines = [f"no number changed measurably{_count_tests(changes)}"]
     elif rest:
-        lines.append(f"{'; '.join(_names(runs, rest))} did not change measurably")
+        lines.append(f"{'' if changed else 'over all items '}{'; '.join(_names(runs, rest))} did not change measurably")
     if invalid := sorted({each.measure for each in known if _doubt(runs, each) == INVALID}):
         lines.append(f"nothing can be said of {', '.join(invalid)}: a check failed")
     return [f"{line[:1].upper()}{line[1:]}" for line in lines or ["no number can be compared"]]
 
 
-def _without_twins(changes: Iterable[Comparison]) -> list[Comparison]:
-    """The changes; of those over all pairs only the ones without a twin that counts both directions alike."""
-    found = list(changes)
-    twins = {(each.measure, each.data, each.group, each.statistic) for each in found}
-    return [each for each in found if (each.measure, each.data, each.group, f"{BALANCED}{each.statistic}") not in twins]
+def _count_tests(changes: Sequence[Comparison]) -> str:
+    """How many p-values were corrected together: ` (4 tests over all items, 12 by category, corrected by Holm)`."""
+    groups = [change.group for change in changes if change.p_holm is not None]
+    whole, split = groups.count("all"), len(groups) - groups.count("all")
+    by_category = f", {split} by category" if split else ""
+    return (
+        f" ({whole} test{'' if whole == 1 else 's'} over all items{by_category}, corrected by Holm)" if groups else ""
+    )
 
 
 def _sentences(runs: tuple[AuditResult, AuditResult], changed: Sequence[Comparison]) -> list[str]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
@@ -27,6 +27,7 @@ from unmask.stats.units import INDEPENDENT, WORD, Units
 
 OF_TERMS = ("lms", "ss", "icat")  # statistics over target terms
 MORE_IS_BETTER = ("lms", "icat")
+NOT_JUDGED = {"magnitude": "mean-difference"}  # a measure of sizes is judged by them; that mean is another measure's
 SIZES = ("asld", f"{OF_WORDS}appd", f"{OF_WORDS}association")  # without a direction: more is worse
 
 
@@ -48,11 +49,12 @@ class Comparison:
     left_out: int  # items in one run only, or not scored in both
     method: str
     p: float | None = None  # against no change
-    p_holm: float | None = None  # over all comparisons passed to `apply_holm`
+    p_holm: float | None = None  # over its family of those passed to `apply_holm`
     run: int = 1  # index of run b among several
     unit: str = ""  # what was resampled: "writer", "target term", …
     design_effect: float | None = None  # variance of the change over that of independent items
     null: float | None = None  # the reference value of the statistic
+    tested: bool = True  # False: it only stands beside others, as `judged_statistics` says, or is of a baseline
 
     @property
     def worsening(self) -> float:
@@ -125,7 +127,9 @@ def comparisons(
 ) -> tuple[Comparison, ...]:
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
     found = []
-    for statistic, group, pair in paired_statistics(measure, a, b, data=data, independent=independent):
+    paired = list(paired_statistics(measure, a, b, data=data, independent=independent))
+    judged = {(statistic, group) for statistic, group, _ in judged_statistics(measure, paired)}
+    for statistic, group, pair in paired:
         result = change(pair, statistic, rng=generator(rng_seed, group))
         difference = result.difference
         found.append(
@@ -147,6 +151,7 @@ def comparisons(
                 unit=difference.unit,
                 design_effect=difference.design_effect,
                 null=reference_value(measure, statistic),
+                tested=(statistic, group) in judged,
             )
         )
     return tuple(found)
@@ -180,6 +185,25 @@ def paired_statistics(
         yield f"{OF_WORDS}{statistic}", "all", whole.restrict_to(statistic)
 
 
+def judged_statistics(
+    measure: Measure, paired: Sequence[tuple[str, str, PairedRuns]]
+) -> list[tuple[str, str, PairedRuns]]:
+    """Those of `paired_statistics` that decide.
+
+    The mean of both directions decides instead of that of all pairs, if both exist, and a category that has all items
+    is judged once.
+    """
+    names = {(statistic, group) for statistic, group, _ in paired}
+    items = {statistic: pair.a.items for statistic, group, pair in paired if group == "all"}
+    return [
+        (statistic, group, pair)
+        for statistic, group, pair in paired
+        if (f"{BALANCED}{statistic}", group) not in names
+        and statistic != NOT_JUDGED.get(measure.summary)
+        and (group == "all" or not np.array_equal(pair.a.items, items.get(statistic, ())))
+    ]
+
+
 def is_share(statistic: str) -> bool:
     """Whether it is a share of pairs won, over all pairs or in both directions alike."""
     return statistic.removeprefix(BALANCED) == "bias-score"
@@ -208,9 +232,16 @@ def sizes_by_word(table: ScoreTable) -> Floats:
     return np.abs(np.asarray(np.bincount(codes, table.difference) / counts, np.float64))
 
 
-def apply_holm(uncorrected: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """The comparisons with `p_holm` over all of them: pass exactly those you test together."""
-    adjusted = holm([comparison.p for comparison in uncorrected])
+def apply_holm(
+    uncorrected: Sequence[Comparison], family: Callable[[Comparison], str] = lambda _: "all"
+) -> tuple[Comparison, ...]:
+    """The comparisons with `p_holm`, each over those of its family; an empty family: it is not tested."""
+    families = [family(comparison) for comparison in uncorrected]
+    adjusted: list[float | None] = [None] * len(families)
+    for name in {*families} - {""}:
+        members = [index for index, own in enumerate(families) if own == name]
+        for index, p in zip(members, holm([uncorrected[index].p for index in members]), strict=True):
+            adjusted[index] = p
     return tuple(replace(comparison, p_holm=p) for comparison, p in zip(uncorrected, adjusted, strict=True))
 
 
