@@ -57,6 +57,29 @@ def test_the_worse_comes_first_and_a_score_nearer_to_its_reference_value_is_not_
     ]
 
 
+def test_a_score_on_the_other_side_of_its_reference_value_is_called_neither_better_nor_worse() -> None:
+    """The gate fails 70 → 31 ("on the other side of 50 now"), and cannot tell whether −0.209 → 0.581 is worse."""
+    changes = [
+        change("bias-score", 70.0, 31.0, measure="aul", data="pairs", null=50.0),
+        change("association", -0.209, 0.581, measure="lpbs"),
+        change("association", -0.209, 0.581, measure="lpbs", group="category=work"),
+    ]
+    turned = "on the other side of no preference now"
+    assert summarize_changes(run(), run(), changes) == [
+        "On Our pairs the stereotyping sentence is preferred less often than before: 31% instead of 70% by aul "
+        f"({turned})",
+        f"On Templates the mean association moved towards men: 0.58 instead of −0.21 by lpbs ({turned})",
+        f"By category, {turned}: work (the mean association 0.58 instead of −0.21 by lpbs)",
+    ]
+
+
+def test_a_size_has_no_other_side() -> None:
+    """Of a size, or of what more is better of, the reference value says nothing of better and worse."""
+    assert not change("lms", 45.0, 60.0, null=50.0).has_turned
+    assert not change("mean-word-appd", 0.3, 0.5).has_turned
+    assert change("appd", -0.3, 0.5).has_turned
+
+
 def test_a_worse_bias_type_is_said_although_the_whole_is_unchanged() -> None:
     """A bias planted in one category is diluted in the whole."""
     pairs: dict[str, Any] = {"data": "pairs", "measure": "sss"}

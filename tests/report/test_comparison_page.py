@@ -212,8 +212,8 @@ def _comparison(**changes: Any) -> Comparison:
     ("changes", "null", "told"),
     [
         ({}, 50.0, "fell, nearer to its reference value"),
-        ({"b_value": 45.0, "change": -15.0}, 50.0, "fell, nearer to its reference value and past it"),
-        ({"b_value": 35.0, "change": -25.0}, 50.0, "fell, further from its reference value on the other side (worse)"),
+        ({"b_value": 45.0, "change": -15.0}, 50.0, "fell, to the other side of its reference value"),
+        ({"b_value": 35.0, "change": -25.0}, 50.0, "fell, to the other side of its reference value"),
         ({"b_value": 66.0, "change": 6.0}, 50.0, "rose, further from its reference value (worse)"),
         ({"p_holm": 0.06}, 50.0, "no significant change after correction"),
         ({"p_holm": None, "low": -1.0, "high": 1.0}, 50.0, "no significant change"),

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 WORSE, NEARER, BETTER = "worse", "nearer to no preference", "better"
+TURNED = "on the other side of no preference now"
 LEANS = (f"{OF_WORDS}appd", f"{OF_WORDS}association")
-VERDICTS = (WORSE, NEARER, BETTER, "")  # in this order
+VERDICTS = (WORSE, TURNED, NEARER, BETTER, "")  # in this order
 RISES: Mapping[str, Sequence[str]] = {  # what is said of a statistic that rose, and of one that fell
     "bias-score": tuple(f"the stereotyping sentence is preferred {way} often than before" for way in ("more", "less")),
     "ss": tuple(f"the stereotyping word is preferred {way} often than before" for way in ("more", "less")),
@@ -129,7 +130,12 @@ def _phrase(run: AuditResult, change: Comparison) -> str:
 
 
 def _verdict(change: Comparison) -> str:
-    """Whether the change is for the worse; empty if both numbers are as far from the reference value."""
+    """Whether the change is for the worse; empty if both numbers are as far from the reference value.
+
+    Of numbers on different sides of it the distances alone do not say which is worse: that is the gate's question.
+    """
+    if change.has_turned:
+        return TURNED
     if change.null is None or not change.worsening:
         return ""
     if change.worsening > 0:

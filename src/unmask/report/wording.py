@@ -175,11 +175,14 @@ def read_change(comparison: Comparison) -> str:
         return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"
     if (null := comparison.null) is None:
         return way
-    before, after = comparison.a_value - null, comparison.b_value - null
-    if abs(after) < abs(before):
-        return f"{way}, nearer to its reference value" + ("" if before * after >= 0 else " and past it")
-    worse = " (worse)" if comparison.worsening > 0 else ""
-    return f"{way}, further from its reference value{'' if before * after >= 0 else ' on the other side'}{worse}"
+    where = "further from its reference value"
+    if comparison.has_turned:
+        where = "to the other side of its reference value"
+    elif abs(comparison.b_value - null) < abs(comparison.a_value - null):
+        where = "nearer to its reference value"
+    elif comparison.worsening > 0:
+        where += " (worse)"
+    return f"{way}, {where}"
 
 
 def change_row(comparison: Comparison, *, several: bool) -> dict[str, Any]:

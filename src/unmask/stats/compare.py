@@ -62,6 +62,13 @@ class Comparison:
         return worsening_of(self.statistic, self.a_value, self.b_value, self.null)
 
     @property
+    def has_turned(self) -> bool:
+        """Whether the values lie on different sides of the reference value: neither better nor worse by itself."""
+        if self.null is None or self.statistic in (*MORE_IS_BETTER, *SIZES):
+            return False
+        return (self.a_value - self.null) * (self.b_value - self.null) < 0
+
+    @property
     def difference(self) -> Value:
         """The change with its interval."""
         return Value(self.change, self.low, self.high, self.method, unit=self.unit, design_effect=self.design_effect)
