@@ -12,13 +12,17 @@ from audit.gated import OK, leans, pairs, save
 from unmask import compare, gate
 from unmask.audit.result import AuditResult, load_audit
 from unmask.cli import main
+from unmask.core.errors import DataError
+from unmask.core.estimate import Estimate
 from unmask.core.types import Check
+from unmask.findings.envelope import Result, build
 from unmask.report.change_summary import summarize_changes
 from unmask.report.comparison_page import compare_runs
 from unmask.stats import Comparison
 
 from . import fake
 
+MEN, WOMEN = ("plumber", "carpenter", "electrician", "mechanic"), ("nurse", "secretary", "librarian", "receptionist")
 WORDS = {f"word{i}": 0.05 * (i % 4) for i in range(12)}
 
 
@@ -106,3 +110,82 @@ def test_the_number_of_tests_is_that_of_the_correction(tmp_path: Path) -> None:
     changes = compare(*runs, categories=True)
     (said,) = summarize_changes(runs[0], runs[2], changes, number=2)
     assert said == "No number changed measurably (4 tests over all items, corrected by Holm)"
+
+
+def professions(he: float, usual: float, measure: str = "ppd") -> list[dict[str, Any]]:
+    """Professions that lean towards "he", and towards their usual gender; and a word that has none."""
+    signed = {**dict.fromkeys(MEN, 1.0), **dict.fromkeys(WOMEN, -1.0), "lawyer": 0.0}
+    sizes = {word: he + sign * usual * (0.85 + 0.1 * (i % 4)) for i, (word, sign) in enumerate(signed.items())}
+    return [row | {"measure": measure} for row in leans(sizes)]
+
+
+@pytest.mark.parametrize(
+    ("measure", "statistic"), [("ppd", "appd"), ("ppd-normalised", "appd"), ("lpbs", "association")]
+)
+def test_templates_are_judged_over_all_words_and_towards_the_usual_gender(
+    tmp_path: Path, measure: str, statistic: str
+) -> None:
+    """The plain mean alone does not show that stereotypes grow, the balanced one alone not that "he" is said of all."""
+    fair, usual, he = (
+        saved(tmp_path / name, professions(*leaning, measure))
+        for name, leaning in (("fair", (0.1, 0.1)), ("usual", (0.1, 0.4)), ("he", (0.4, 0.1)))
+    )
+    answers = {
+        name: {each.statistic: each.answer for each in gate(run, fair).verdicts}
+        for name, run in (("usual", usual), ("he", he))
+    }
+    assert answers["usual"][f"balanced-{statistic}"] == answers["he"][statistic] == "worse"
+    assert answers["he"][f"balanced-{statistic}"] == "not worse"
+    assert answers["usual"][statistic] != "worse"
+    (change,) = (each for each in compare(fair, usual) if each.statistic == f"balanced-{statistic}")
+    assert (change.a_value, change.b_value) == (pytest.approx(0.1, abs=0.01), pytest.approx(0.4, abs=0.01))
+    assert (change.n, change.left_out, change.null) == (48, 0, 0.0)  # 8 words in 6 templates
+    whole, _ = compare_runs([fair, usual])
+    assert change.p_holm == next(each.p_holm for each in whole if each.statistic == change.statistic)
+    said = summarize_changes(fair, usual, whole)
+    assert said[0] == (
+        "Women's and men's professions, counted alike, lean more towards their usual gender than before: "
+        f"0.40 instead of 0.10 by {measure} (worse)"
+    )
+
+
+def test_the_gate_gives_professions_their_unit_and_tolerance(tmp_path: Path) -> None:
+    """A margin of probabilities would be refused or printed without its unit."""
+    fair, usual = (saved(tmp_path / str(lean), professions(0.1, lean)) for lean in (0.1, 0.12))
+    verdict = next(each for each in gate(usual, fair).verdicts if each.statistic == "balanced-appd")
+    assert (verdict.answer, verdict.margin, verdict.n) == ("not worse", 0.05, 48)
+    assert str(gate(usual, fair)).splitlines()[-1].startswith("PASS: not worse by more than 0.050 of probability in 3")
+    assert {each.tolerance for each in gate(usual, fair, tolerance="appd=0.3,mean-word-appd=0.3").verdicts} == {0.3}
+    with pytest.raises(DataError, match="tolerance is 1 for "):
+        gate(usual, fair, tolerance="balanced-appd=1")
+
+
+def test_only_professions_of_both_usual_genders_and_slots_of_gender_have_a_balanced_mean(tmp_path: Path) -> None:
+    """Of one gender there is nothing to balance; “Turkish” is no side that a nurse has by the statistics of labour."""
+    whole = professions(0.1, 0.2)
+    rows = {
+        "unknown": leans(WORDS),
+        "men": [row for row in whole if row["word"] in MEN],
+        "few": [row for row in whole if row["word"] in ("nurse", "plumber", "carpenter", "lawyer")],
+        "whole": whole,
+    }
+    runs = {name: saved(tmp_path / name, items) for name, items in rows.items()}
+    own = saved(tmp_path / "own", whole)
+    own.meta["data"][0]["sides"] = ["Turkish", "German"]
+    found = {name: {each.statistic for each in compare(run, run)} for name, run in {**runs, "own": own}.items()}
+    assert {name for name, statistics in found.items() if "balanced-appd" in statistics} == {"whole"}
+    assert all({"appd", "mean-word-appd"} <= statistics for statistics in found.values())
+
+
+def test_a_limit_of_the_plain_mean_holds_beside_the_balanced_one() -> None:
+    """The balanced mean of a mitigation's result would replace the plain one: "he" of everybody would pass."""
+    named: dict[str, Any] = {"measure": "ppd", "data": "t", "null": 0.0, "n": 90}
+    estimates = [
+        Estimate(0.5, 0.45, 0.55, statistic="appd", method="t", **named),
+        Estimate(0.0, -0.01, 0.01, statistic="balanced-appd", method="t", **named),
+    ]
+    result = gate(Result(build("mitigate", estimates=estimates)), max="appd=0.1,balanced-appd=0.1")
+    assert [(each.statistic, each.answer) for each in result.verdicts] == [
+        ("appd", "worse"),
+        ("balanced-appd", "not worse"),
+    ]

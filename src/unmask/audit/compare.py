@@ -19,6 +19,7 @@ from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.options import MAX_SEED, check_number
 from unmask.core.types import Measure, Row
+from unmask.data.occupations import with_usual_gender
 from unmask.findings.envelope import Result
 from unmask.stats import Comparison, apply_holm, comparisons
 
@@ -65,9 +66,16 @@ def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Itera
             yield Comparison(**common_fields(old, new), group=old.group, change=change, low=low, high=high, flips=0)
 
 
+def comparable_rows(result: AuditResult) -> dict[tuple[str, str], list[Row]]:
+    """The rows by measure and dataset; those of templates about men and women with the usual gender of their word."""
+    own = {card.get("name") for card in result.meta.get("data") or () if card.get("sides")}
+    by_key = rows_of(result.items).items()
+    return {(name, data): rows if data in own else with_usual_gender(rows) for (name, data), rows in by_key}
+
+
 def _shared_rows(a: AuditResult, b: AuditResult) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:
     """The rows of every measure and dataset that both results share."""
-    ours, theirs = rows_of(a.items), rows_of(b.items)
+    ours, theirs = comparable_rows(a), comparable_rows(b)
     shared = [key for key in ours if key in theirs]
     if not shared:
         raise ResultError("the results share no measure on the same data: audit both models with the same options")

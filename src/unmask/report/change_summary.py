@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from unmask.audit.interpretation import DOUBTFUL, INVALID, PERCENT, failure, slot_sides
+from unmask.audit.interpretation import DOUBTFUL, INVALID, OF_PROFESSIONS, PERCENT, failure, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.types import BALANCED, OF_WORDS
 from unmask.findings.numbers import number
@@ -30,6 +30,13 @@ RISES: Mapping[str, Sequence[str]] = {  # what is said of a statistic that rose,
     "mean-difference": tuple(f"scores moved towards the {side} sentence" for side in ("stereotyping", "other")),
     "appd": ("the overall mean moved towards {first}", "the overall mean moved towards {second}"),
     "association": ("the mean association moved towards {first}", "the mean association moved towards {second}"),
+    **dict.fromkeys(
+        OF_PROFESSIONS,
+        tuple(
+            f"women's and men's professions, counted alike, lean {way} towards their usual gender than before"
+            for way in ("more", "less")
+        ),
+    ),
     "asld": ("the scores of a pair differ more than before", "the scores of a pair differ less than before"),
     **dict.fromkeys(LEANS, ("single words lean further than before", "single words lean less far than before")),
 }
@@ -39,6 +46,7 @@ NAMES: Mapping[str, str] = {
     "mean-difference": "the mean difference",
     "appd": "the overall mean",
     "association": "the mean association",
+    **dict.fromkeys(OF_PROFESSIONS, "the mean towards the usual gender of professions"),
     "asld": "the size of differences",
     **dict.fromkeys(LEANS, "how far single words lean"),
 }
@@ -119,12 +127,13 @@ def _names(runs: tuple[AuditResult, AuditResult], changes: Sequence[Comparison])
 
 def _name(change: Comparison) -> str:
     plain = change.statistic.removeprefix(BALANCED)
-    return NAMES.get(plain, plain)
+    return NAMES.get(change.statistic, NAMES.get(plain, plain))
 
 
 def _phrase(run: AuditResult, change: Comparison) -> str:
     plain, rose = change.statistic.removeprefix(BALANCED), change.change > 0
-    words = RISES.get(plain, (f"{plain} is higher than before", f"{plain} is lower than before"))[0 if rose else 1]
+    unknown = (f"{plain} is higher than before", f"{plain} is lower than before")
+    words = RISES.get(change.statistic, RISES.get(plain, unknown))[0 if rose else 1]
     first, second = slot_sides(run, change.data)
     return words.replace("{first}", first).replace("{second}", second)
 
@@ -146,7 +155,8 @@ def _verdict(change: Comparison) -> str:
 def _values(runs: tuple[AuditResult, AuditResult], change: Comparison) -> str:
     """`0.76 instead of 0.32 by ppd`; a dagger marks that a check failed."""
     dagger = " †" if _doubt(runs, change) == DOUBTFUL else ""
-    alike = ", both directions counted alike" if change.statistic.startswith(BALANCED) else ""
+    balanced = change.statistic.startswith(BALANCED) and change.statistic not in OF_PROFESSIONS
+    alike = ", both directions counted alike" if balanced else ""
     return f"{_size(change)} by {change.measure}{dagger}{alike}"
 
 
