@@ -9,6 +9,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from audit.gated import BROKEN, leans, pairs, save
+from unmask.audit.gate_spec import GateResult
 from unmask.cli import main
 
 WORDS = {f"word{i}": 0.05 * (i % 4) for i in range(12)}
@@ -264,6 +265,44 @@ def test_several_baselines_follow_one_another(gate) -> None:
     repeated = gate("--baseline", "fair", "unfair")  # one baseline, then the run
     assert repeated.lines[0].startswith("FAIL own aul bias-score: 52.5 → 77.5")
     assert gate("unfair", "--baseline", "fair", "gone").code == 2
+
+
+ORDERS = {  # where the run and the options stand
+    "--junit g.xml --baseline fair unfair": 1,
+    "--tolerance bias-score=2 --baseline fair unfair": 1,
+    "--baseline fair unfair --junit g.xml": 1,
+    "--baseline fair --junit g.xml unfair": 1,
+    "--baseline fair --tolerance bias-score=2 --json unfair": 1,
+    "--summary - --baseline fair near unfair": 2,
+    "--measure aul cps --baseline fair near unfair": 2,
+    "--allow-missing --baseline fair near unfair --seed 3": 2,
+    "--baseline fair near --seed 3 unfair": 2,
+    "unfair --tolerance bias-score=2 --baseline fair near": 2,
+    "--junit=g.xml unfair --baseline fair near": 2,
+    "--seed 3 unfair --baseline fair near --margin bias-score=3": 2,
+    "--baseline fair --seed 3 --baseline near unfair": 2,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_run_may_stand_before_and_after_options(order: str, monkeypatch: pytest.MonkeyPatch, gate) -> None:
+    """The value of an option was taken for the run, and then the run for a baseline."""
+    judged: list[tuple[str, list[str]]] = []
+
+    def record(run: Path, baselines: list[str], **_: object) -> GateResult:
+        judged.append((str(run), baselines))
+        return GateResult(())
+
+    monkeypatch.setattr("unmask.audit.gate.gate", record)
+    gate(*order.split())
+    assert judged == [("unfair", ["fair", "near"][: ORDERS[order]])]
+
+
+def test_a_baseline_that_is_named_so_is_not_taken_for_the_run(gate) -> None:
+    """Without a run, the last baseline would be judged in its place."""
+    said = gate("--baseline", "fair", "--baseline", "near")
+    assert said.code == 2
+    assert "run" in said.err
 
 
 def test_nothing_to_compare_with_is_refused(gate) -> None:

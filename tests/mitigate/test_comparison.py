@@ -15,7 +15,8 @@ import zoo
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.core.types import Kind, Row
-from unmask.data.occupations import MAJORITY
+from unmask.data.occupations import MAJORITY, with_usual_gender
+from unmask.measures import find
 from unmask.mitigate import evaluation
 from unmask.mitigate.comparison import bias_estimates, compare_evaluations
 from unmask.mitigate.evaluation import (
@@ -28,9 +29,10 @@ from unmask.mitigate.evaluation import (
     score_rows,
     templates,
 )
-from unmask.mitigate.professions import profession_changes, profession_estimates
+from unmask.mitigate.professions import profession_estimates
 from unmask.models.engine import Engine
 from unmask.models.loading import open_lm
+from unmask.stats import Comparison, comparisons
 from unmask.training.utility import Ability
 
 
@@ -373,13 +375,23 @@ def test_professions_of_women_and_of_men_count_alike() -> None:
             for t in range(5)
         ]
 
-    (change,) = profession_changes(rows(0.4, 0.1), rows(0.4, 0.3), 0)
+    def profession_changes(before: list[Row], after: list[Row]) -> list[Comparison]:
+        runs = (with_usual_gender(before), with_usual_gender(after))
+        every = comparisons(find("ppd"), *runs, data=TEMPLATES, rng_seed=0)
+        return [each for each in every if each.statistic == "balanced-appd"]
+
+    (change,) = profession_changes(rows(0.4, 0.1), rows(0.4, 0.3))
     assert (change.a_value, change.b_value, change.n) == (pytest.approx(0.1), pytest.approx(0.3), 20)
     assert change.change == pytest.approx(0.2)
-    (change,) = profession_changes(rows(0.8, 0.0), rows(-0.4, 0.0), 0)
+    (change,) = profession_changes(rows(0.8, 0.0), rows(-0.4, 0.0))
     assert (change.a_value, change.b_value) == (pytest.approx(0.0), pytest.approx(0.0))
-    assert not profession_changes(rows(0.8, 0.0)[5:], rows(0.8, 0.0)[5:], 0)  # men's professions only
+    assert not profession_changes(rows(0.8, 0.0)[5:], rows(0.8, 0.0)[5:])  # men's professions only
     assert [estimate.value for estimate in profession_estimates(rows(0.4, 0.1), 0)] == pytest.approx([0.1])
+    other = small_evaluation(1.0)
+    runs = [BiasEvaluation({**other.rows, ("ppd", TEMPLATES): rows(0.4, usual)}, other.ability) for usual in (0.1, 0.3)]
+    finding = compare_evaluations(*runs, plots=False)
+    assert [row[1] for row in finding.tables[0].rows[:3]] == ["appd", "mean |APPD| of a word", "balanced-appd"]
+    assert any("women's and men's professions counted alike: APPD +0.100 to +0.300" in line for line in finding.answers)
 
 
 def test_too_little_held_out_text_is_refused_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:

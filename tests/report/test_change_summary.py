@@ -57,6 +57,29 @@ def test_the_worse_comes_first_and_a_score_nearer_to_its_reference_value_is_not_
     ]
 
 
+def test_a_score_on_the_other_side_of_its_reference_value_is_called_neither_better_nor_worse() -> None:
+    """The gate fails 70 → 31 ("on the other side of 50 now"), and cannot tell whether −0.209 → 0.581 is worse."""
+    changes = [
+        change("bias-score", 70.0, 31.0, measure="aul", data="pairs", null=50.0),
+        change("association", -0.209, 0.581, measure="lpbs"),
+        change("association", -0.209, 0.581, measure="lpbs", group="category=work"),
+    ]
+    turned = "on the other side of no preference now"
+    assert summarize_changes(run(), run(), changes) == [
+        "On Our pairs the stereotyping sentence is preferred less often than before: 31% instead of 70% by aul "
+        f"({turned})",
+        f"On Templates the mean association moved towards men: 0.58 instead of −0.21 by lpbs ({turned})",
+        f"By category, {turned}: work (the mean association 0.58 instead of −0.21 by lpbs)",
+    ]
+
+
+def test_a_size_has_no_other_side() -> None:
+    """Of a size, or of what more is better of, the reference value says nothing of better and worse."""
+    assert not change("lms", 45.0, 60.0, null=50.0).has_turned
+    assert not change("mean-word-appd", 0.3, 0.5).has_turned
+    assert change("appd", -0.3, 0.5).has_turned
+
+
 def test_a_worse_bias_type_is_said_although_the_whole_is_unchanged() -> None:
     """A bias planted in one category is diluted in the whole."""
     pairs: dict[str, Any] = {"data": "pairs", "measure": "sss"}
@@ -73,8 +96,13 @@ def test_a_worse_bias_type_is_said_although_the_whole_is_unchanged() -> None:
 
 def test_without_a_significant_change_that_is_said_with_the_number_of_tests() -> None:
     """Baselines are no number of the model: with them, the count would be too high."""
-    changes = [change("appd", 0.3, 0.4, p_holm=0.2), change("bias-score", 44.0, 60.0, measure="all-masked", null=50.0)]
-    assert summarize_changes(run(), run(), changes) == ["No number changed measurably (1 compared, corrected by Holm)"]
+    baseline: dict[str, Any] = {"measure": "all-masked", "null": 50.0, "p_holm": None, "tested": False}
+    changes = [change("appd", 0.3, 0.4, p_holm=0.2), change("bias-score", 44.0, 60.0, **baseline)]
+    (said,) = summarize_changes(run(), run(), changes)
+    assert said == "No number changed measurably (1 test over all items, corrected by Holm)"
+    by_category = [change("appd", 0.3, 0.4, group=f"category={name}", p_holm=0.9) for name in ("work", "home")]
+    (said,) = summarize_changes(run(), run(), [*changes, *by_category])
+    assert said == "No number changed measurably (1 test over all items, 2 by category, corrected by Holm)"
     assert summarize_changes(run(), run(), []) == ["No number can be compared"]
 
 
@@ -90,7 +118,10 @@ def test_a_failed_check_of_either_run_is_beside_the_number() -> None:
 def test_of_a_score_over_all_pairs_and_one_of_both_directions_the_second_is_said() -> None:
     """The score over all pairs follows the direction that most pairs have."""
     pairs: dict[str, Any] = {"data": "pairs", "measure": "sss", "null": 50.0}
-    changes = [change("balanced-bias-score", 51.0, 58.0, **pairs), change("bias-score", 69.0, 75.0, **pairs)]
+    changes = [
+        change("balanced-bias-score", 51.0, 58.0, **pairs),
+        change("bias-score", 69.0, 75.0, tested=False, **pairs),
+    ]
     (said,) = summarize_changes(run(), run(), changes)
     assert "58% instead of 51% by sss, both directions counted alike (worse)" in said
     assert "75" not in said

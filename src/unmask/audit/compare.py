@@ -19,6 +19,7 @@ from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.options import MAX_SEED, check_number
 from unmask.core.types import Measure, Row
+from unmask.data.occupations import with_usual_gender
 from unmask.findings.envelope import Result
 from unmask.stats import Comparison, apply_holm, comparisons
 
@@ -34,29 +35,47 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare every statistic that a result shares with the first; optionally by category.
 
-    P-values are corrected for the number of comparisons; `run` is the index of the other result. Intervals and tests
-    are over the unit that items share, such as the writer; with `independent`, over pairs.
+    P-values are corrected for the number of tests over all items, and for that by category. Not tested are baselines,
+    and of most pairs in one direction the mean over all of them. `run` is the index of the other result. Intervals and
+    tests are over the unit that items share, such as the writer; with `independent`, over pairs.
     """
     check_number("seed", seed, least=0, most=MAX_SEED)
     a, *rest = (result if isinstance(result, Result) else load(result) for result in (first, *others))
     runs = [(number, _comparisons(a, b, seed, independent=independent)) for number, b in enumerate(rest, start=1)]
     everything = [replace(comparison, run=number) for number, found in runs for comparison in found]
-    return apply_holm([each for each in everything if categories or each.group == "all"])
+    corrected = apply_holm(everything, _family)
+    return tuple(comparison for comparison in corrected if categories or comparison.group == "all")
+
+
+def _family(comparison: Comparison) -> str:
+    """The tests that it is corrected with: those over all items, or those by category."""
+    if not comparison.tested:
+        return ""
+    return "all" if comparison.group == "all" else "category"
 
 
 def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Iterator[Comparison]:
     if isinstance(a, AuditResult) and isinstance(b, AuditResult):
         for measure, data, rows_a, rows_b in _shared_rows(a, b):
-            yield from comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
+            found = comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
+            tested = not a.is_baseline(measure.name)
+            yield from (replace(comparison, tested=tested and comparison.tested) for comparison in found)
     else:
         for old, new in shared_estimates(a, b):
             (low, high), change = mover_interval(old, new), new.value - old.value
             yield Comparison(**common_fields(old, new), group=old.group, change=change, low=low, high=high, flips=0)
 
 
+def comparable_rows(result: AuditResult) -> dict[tuple[str, str], list[Row]]:
+    """The rows by measure and dataset; those of templates about men and women with the usual gender of their word."""
+    own = {card.get("name") for card in result.meta.get("data") or () if card.get("sides")}
+    by_key = rows_of(result.items).items()
+    return {(name, data): rows if data in own else with_usual_gender(rows) for (name, data), rows in by_key}
+
+
 def _shared_rows(a: AuditResult, b: AuditResult) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:
     """The rows of every measure and dataset that both results share."""
-    ours, theirs = rows_of(a.items), rows_of(b.items)
+    ours, theirs = comparable_rows(a), comparable_rows(b)
     shared = [key for key in ours if key in theirs]
     if not shared:
         raise ResultError("the results share no measure on the same data: audit both models with the same options")

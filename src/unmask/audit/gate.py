@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.compare import common_fields, mover_interval, shared_estimates
+from unmask.audit.compare import common_fields, comparable_rows, mover_interval, shared_estimates
 from unmask.audit.gate_limits import beyond_limits, interval_df
 from unmask.audit.gate_spec import GateOptions, GateResult, MissingData
-from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult, load
 from unmask.core.errors import DataError, ResultError
 from unmask.core.estimate import NAN, Estimate, Value
@@ -139,7 +138,7 @@ def _is_gated(check: Check) -> bool:
 
 
 def _compare_audits(before: Sequence[AuditResult], b: AuditResult, allowed: GateOptions) -> BaselineComparison:
-    first, tables, theirs = before[0], [rows_of(each.items) for each in before], rows_of(b.items)
+    first, tables, theirs = before[0], [comparable_rows(each) for each in before], comparable_rows(b)
     ours = tables[0]
     if not ours.keys() & theirs.keys():
         raise ResultError("the results share no measure on the same data: audit both models with the same options")

@@ -49,7 +49,11 @@ def _without_twins(estimates: Iterable[Estimate]) -> list[Estimate]:
     """The estimates; of those over all pairs only the ones without a twin that counts both directions alike."""
     found = list(estimates)
     keys = {each.key for each in found}
-    return [each for each in found if (*each.key[:-1], f"{BALANCED}{each.statistic}") not in keys]
+    return [
+        each
+        for each in found
+        if each.statistic in CROSSED or (*each.key[:-1], f"{BALANCED}{each.statistic}") not in keys
+    ]
 
 
 def _with_null(estimate: Estimate) -> Estimate:

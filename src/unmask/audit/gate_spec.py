@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 
 MEAN = "mean-difference"
 SPREAD_PER_POINT = 0.02  # standard deviations of an item that a point of bias score corresponds to
-NATS = ("asld", "association", "mean-difference", f"{BALANCED}mean-difference")
+NATS = ("asld", "association", MEAN)
 GateAnswer = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES: Mapping[GateAnswer, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
-LARGEST = {
-    "bias-score": 50.0,
-    f"{BALANCED}bias-score": 50.0,
-    "appd": 1.0,
-}  # the worsening of a statistic from its reference value to its end
+LARGEST = {"bias-score": 50.0, "appd": 1.0}  # the worsening of a statistic from its reference value to its end
 _NAMED = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=,]*)(?:,|$)")  # a name may contain commas: `accuracy, women, %`
+
+
+def _plain(statistic: str) -> str:
+    """The statistic of all items, of which it is the mean over words or over both directions."""
+    return statistic.removeprefix(OF_WORDS).removeprefix(BALANCED)
 
 
 def unit_of(statistic: str) -> str:
     """The unit of a statistic: points for percentages, nats, else that of its own."""
-    base = statistic.removeprefix(OF_WORDS)
+    base = _plain(statistic)
     if base in PERCENT or base.endswith("%"):
         return "points"
     return "nats" if base in NATS else base
@@ -99,7 +100,7 @@ class PerStatistic:
                 f"give a number for each, as in {example}"
             )
         for statistic in sorted(statistics):
-            most = LARGEST.get(statistic.removeprefix(OF_WORDS), math.inf)
+            most = LARGEST.get(_plain(statistic), math.inf)
             if name == "tolerance" and (number := self.get(statistic)) is not None and number >= most:
                 raise DataError(
                     f"{name} is {number:g} for {statistic}, which no worsening can exceed: expected less than {most:g}"

@@ -21,6 +21,7 @@ ALPHA = 0.05
 GENDER = ("men", "women")  # the sides of templates, unless the data name their own words
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
 BALANCED_SCORE = f"{BALANCED}bias-score"  # both directions of the pairs counted alike
+OF_PROFESSIONS = (f"{BALANCED}appd", f"{BALANCED}association")  # towards the gender that most who work in them have
 CHANGE = "change"  # of any statistic between two runs; its null is 0
 DIRECTED = (
     "bias-score",
@@ -57,6 +58,7 @@ STATISTICS: Mapping[str, str] = {
     "appd": "probability of the slot's first word minus that of the second, mean over templates and words",
     f"{BALANCED}appd": "the same towards the usual gender of a profession, women's and men's professions counted alike",
     "association": "how much more a word raises the probability of the slot's first than of its second word (nats)",
+    f"{BALANCED}association": "the same towards the usual gender of a profession, women's and men's alike (nats)",
     "effect-size": "mean association over words, in standard deviations",
     f"{OF_WORDS}appd": "size of a word's lean, whatever its direction, mean over words",
     f"{OF_WORDS}association": "size of a word's association, whatever its direction, mean over words (nats)",
@@ -69,6 +71,7 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
         "asld": "mean size of the difference within a pair; it has no direction",
         "direction-gap": "scores differ between pairs about advantaged and disadvantaged groups",
         "appd": "leans towards {first}",
+        **dict.fromkeys(OF_PROFESSIONS, "leans towards the usual gender of professions"),
         "association": "the words are associated with {first}",
         "effect-size": "the words are associated with {first}",
     },
@@ -82,6 +85,7 @@ READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and st
         "": "leans against stereotypes",
         "lms": "prefers unrelated words to meaningful ones",
         "appd": "leans towards {second}",
+        **dict.fromkeys(OF_PROFESSIONS, "leans against the usual gender of professions"),
         "association": "the words are associated with {second}",
         "effect-size": "the words are associated with {second}",
     },
@@ -101,6 +105,7 @@ SHORT: Mapping[str, Mapping[str, str]] = {  # the same in a table
         "lms": "words distinguished",
         "asld": "has no direction",
         "appd": "towards {first}",
+        **dict.fromkeys(OF_PROFESSIONS, "towards usual gender"),
         "association": "towards {first}",
         "effect-size": "towards {first}",
     },
@@ -109,6 +114,7 @@ SHORT: Mapping[str, Mapping[str, str]] = {  # the same in a table
         "": "against stereotypes",
         "lms": "words confused",
         "appd": "towards {second}",
+        **dict.fromkeys(OF_PROFESSIONS, "against usual gender"),
         "association": "towards {second}",
         "effect-size": "towards {second}",
     },

@@ -12,7 +12,7 @@ from unmask.core.errors import ResultError
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result folders; each is compared with the first.")],
-    categories: Annotated[bool, typer.Option("--categories", help="Also compare by category.")] = False,
+    categories: Annotated[bool, typer.Option("--categories", help="Also list the changes by category.")] = False,
     seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
     independent: Annotated[
         bool, typer.Option("--independent", help="Take pairs for independent, whatever writer, term, … they share.")
@@ -21,8 +21,9 @@ def compare(
 ) -> None:
     """Compare runs: change of every score, interval, paired test with Holm's correction.
 
-    Audits are compared item by item, results of other commands by their estimates. Of audits of masked models it also
-    says how well each model reads visible words: training can damage that without a check that fails.
+    The sentences say what changed over all items and by category. Audits are compared item by item, results of other
+    commands by their estimates. Of audits of masked models it also says how well each model reads visible words:
+    training can damage that without a check that fails.
     """
     from unmask.audit.compare import compare as compare_results
     from unmask.audit.result import AuditResult, load
@@ -35,7 +36,8 @@ def compare(
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
     results = [load(run) for run in runs]
-    changes = compare_results(*results, categories=categories, seed=seed, independent=independent)
+    changes = compare_results(*results, categories=True, seed=seed, independent=independent)
+    listed = [change for change in changes if categories or change.group == "all"]
     names = [run.name for run in runs]
     if not as_json:
         visible = [  # training can damage how a model reads visible words, which no score shows
@@ -49,10 +51,9 @@ def compare(
             f"{name}: {line}"
             for number, (name, other) in enumerate(zip(names[1:], others, strict=True), start=1)
             if isinstance(first, AuditResult) and isinstance(other, AuditResult)
-            for line in summarize_changes(first, other, [each for each in changes if each.run == number])
+            for line in summarize_changes(first, other, changes, number=number)
         ]
-        show(Finding(tuple(said), (change_table(changes, names),), notes=tuple(visible)))
+        show(Finding(tuple(said), (change_table(listed, names),), notes=tuple(visible)))
         return
-    by_run = [[plain(each) for each in changes if each.run == number] for number in range(1, len(runs))]
-    listed = [{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)]
-    print_json(listed)
+    by_run = [[plain(change) for change in listed if change.run == number] for number in range(1, len(runs))]
+    print_json([{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)])

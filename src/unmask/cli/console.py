@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
@@ -12,23 +12,38 @@ RUNS = Path("unmask-runs")
 invoked: ContextVar[tuple[str, ...]] = ContextVar("invoked", default=())  # the words of the running command
 
 
-def repeat_options(argv: list[str]) -> list[str]:
+def repeat_options(argv: list[str], valued: Collection[str] = ()) -> list[str]:
     """Rewrite `--measure cps aul` as `--measure cps --measure aul`; also --data, --questions, --corpus, --baseline.
 
-    A further word belongs to the option only if it is a known name or a data file, else it is an argument.
+    A further word belongs to the option only if it is a known name or a data file, else it is an argument. Without
+    another argument the last of several baselines is the run that is judged. `valued`: the options that take a value.
     """
     out: list[str] = []
-    option = ""
+    option, arguments = "", 0
+    baselines: list[int] = []  # where the option was added
     for word in argv:
-        if word.startswith("-"):
+        is_value = bool(out) and out[-1] in valued
+        if word.startswith("-") and not is_value:
             option = word if word in _IS_VALUE else ""
-            if option == "--baseline" and not any(not each.startswith("-") for each in out[1:]):
-                option = ""  # the run that is judged is still to come
         elif option and out[-1] != option:
             option = option if _IS_VALUE[option](word) else ""
+            if option == "--baseline":
+                baselines.append(len(out))
             out += [option] if option else []
+            arguments += not option
+        else:
+            arguments += not is_value
         out.append(word)
+    if baselines and arguments == 1:  # the command
+        del out[baselines[-1]]
     return out
+
+
+def valued_options(command: object, name: str) -> set[str]:
+    """The options that take a value, of the subcommand of this name."""
+    subcommand = getattr(command, "commands", {}).get(name)
+    options = [each for each in getattr(subcommand, "params", ()) if not getattr(each, "is_flag", True)]
+    return {flag for option in options for flag in option.opts}
 
 
 def _is_measure(word: str) -> bool:

@@ -6,14 +6,16 @@ choice of the row for each of our words is ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unmask.core.types import Card, DataFile
+from unmask.core.types import USUAL, Card, DataFile, Row
 from unmask.data.formats import read_table
 from unmask.data.items import TableSource
 from unmask.data.ours import FOLDER
 
+STEREO, ANTISTEREO = "stereo", "antistereo"  # directions: `more` has the masculine word
 MAJORITY = 0.7  # share of women from which an occupation is said of women; of men likewise
 CARD = Card(
     name="occupations",
@@ -56,6 +58,22 @@ def load(path: Path) -> tuple[Occupation, ...]:
     """The occupations in the order of the file."""
     rows = read_table(path, "the occupations")
     return tuple(Occupation(row["occupation"], float(row["women"]), row["bls"]) for row in rows)
+
+
+def with_usual_gender(rows: Sequence[Row]) -> list[Row]:
+    """The rows; those whose word is a profession of mostly men or mostly women with the group `usual_gender`."""
+    from unmask import data
+
+    usual = {}
+    for occupation in data.read("occupations"):
+        if occupation.women <= 1 - MAJORITY:
+            usual[occupation.name] = STEREO
+        elif occupation.women >= MAJORITY:
+            usual[occupation.name] = ANTISTEREO
+    return [
+        replace(row, groups={**row.groups, USUAL: usual[word]}) if (word := row.groups.get("word")) in usual else row
+        for row in rows
+    ]
 
 
 TABLE = TableSource(CARD, load)

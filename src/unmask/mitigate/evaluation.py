@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.progress import Progress, steps_of
-from unmask.core.types import BALANCED, Dataset, Kind, Row
+from unmask.core.types import BALANCED, Dataset, Floats, Kind, Row
+from unmask.data.occupations import with_usual_gender
 from unmask.data.subset import sample_dataset
 from unmask.measures import find
-from unmask.mitigate.professions import MEASURE, STATISTIC, PairedValues, profession_changes, profession_values
 from unmask.models import Engine
 from unmask.stats import Comparison, apply_holm, comparisons
 from unmask.stats.compare import paired_statistics
+from unmask.stats.units import Units
 from unmask.training.utility import Ability, measure_ability
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
@@ -33,6 +35,21 @@ class BiasEvaluation:
 
     rows: Mapping[tuple[str, str], Sequence[Row]]
     ability: Ability
+
+    def comparable_rows(self, measure: str, name: str) -> Sequence[Row]:
+        """The rows of one measure and dataset; of professions with their usual gender."""
+        rows = self.rows[measure, name]
+        return with_usual_gender(rows) if name == TEMPLATES else rows
+
+
+class PairedValues(NamedTuple):
+    """The values whose mean is a statistic, in two runs over the same items, and what the items share."""
+
+    a: Floats
+    b: Floats
+    units: Units
+    left_out: int = 0  # items in one run only, or not scored in both
+    flips: int = 0  # items on which the runs disagree whether `more` wins
 
 
 def evaluated_data(kind: Kind, without: Collection[str] = (), items: int | None = None) -> list[tuple[str, Dataset]]:
@@ -76,23 +93,20 @@ def compare_headlines(
 ) -> tuple[Comparison, ...]:
     """Paired comparisons of the headline statistics that `keep` accepts; p-values corrected by Holm."""
     compared: list[Comparison] = []
-    for (measure, name), rows in a.rows.items():
-        compared += comparisons(find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed)
-        if (measure, name) == (MEASURE, TEMPLATES):
-            compared += profession_changes(rows, b.rows[measure, name], seed)
+    for measure, name in a.rows:
+        rows, others = (each.comparable_rows(measure, name) for each in (a, b))
+        compared += comparisons(find(measure), rows, others, data=name, rng_seed=seed)
     return correct_tested([each for each in compared if is_headline(each.measure, each.statistic) and keep(each)])
 
 
 def headline_values(a: BiasEvaluation, b: BiasEvaluation) -> Iterator[tuple[Key, PairedValues]]:
     """The headline statistics of two evaluations, in the order of `compare_headlines`, as values by item."""
-    for (measure, name), rows in a.rows.items():
-        others = b.rows[measure, name]
+    for measure, name in a.rows:
+        rows, others = (each.comparable_rows(measure, name) for each in (a, b))
         for statistic, group, pair in paired_statistics(find(measure), rows, others, data=name):
             if is_headline(measure, statistic):
                 values = PairedValues(*pair.values(statistic), pair.units_for(statistic), pair.left_out, pair.flips)
                 yield (measure, name, group, statistic), values
-        if (measure, name) == (MEASURE, TEMPLATES) and (of_professions := profession_values(rows, others)):
-            yield (measure, name, "all", STATISTIC), of_professions
 
 
 def correct_tested(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:

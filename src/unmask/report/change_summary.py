@@ -6,10 +6,10 @@ The changes are those of `unmask compare`, which the gate judges, too. Baselines
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from unmask.audit.interpretation import DOUBTFUL, INVALID, PERCENT, failure, slot_sides
+from unmask.audit.interpretation import DOUBTFUL, INVALID, OF_PROFESSIONS, PERCENT, failure, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.types import BALANCED, OF_WORDS
 from unmask.findings.numbers import number
@@ -21,14 +21,22 @@ if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 WORSE, NEARER, BETTER = "worse", "nearer to no preference", "better"
+TURNED = "on the other side of no preference now"
 LEANS = (f"{OF_WORDS}appd", f"{OF_WORDS}association")
-VERDICTS = (WORSE, NEARER, BETTER, "")  # in this order
+VERDICTS = (WORSE, TURNED, NEARER, BETTER, "")  # in this order
 RISES: Mapping[str, Sequence[str]] = {  # what is said of a statistic that rose, and of one that fell
     "bias-score": tuple(f"the stereotyping sentence is preferred {way} often than before" for way in ("more", "less")),
     "ss": tuple(f"the stereotyping word is preferred {way} often than before" for way in ("more", "less")),
     "mean-difference": tuple(f"scores moved towards the {side} sentence" for side in ("stereotyping", "other")),
     "appd": ("the overall mean moved towards {first}", "the overall mean moved towards {second}"),
     "association": ("the mean association moved towards {first}", "the mean association moved towards {second}"),
+    **dict.fromkeys(
+        OF_PROFESSIONS,
+        tuple(
+            f"women's and men's professions, counted alike, lean {way} towards their usual gender than before"
+            for way in ("more", "less")
+        ),
+    ),
     "asld": ("the scores of a pair differ more than before", "the scores of a pair differ less than before"),
     **dict.fromkeys(LEANS, ("single words lean further than before", "single words lean less far than before")),
 }
@@ -38,34 +46,43 @@ NAMES: Mapping[str, str] = {
     "mean-difference": "the mean difference",
     "appd": "the overall mean",
     "association": "the mean association",
+    **dict.fromkeys(OF_PROFESSIONS, "the mean towards the usual gender of professions"),
     "asld": "the size of differences",
     **dict.fromkeys(LEANS, "how far single words lean"),
 }
 
 
-def summarize_changes(first: AuditResult, other: AuditResult, changes: Iterable[Comparison]) -> list[str]:
-    """The changes from the first run to another in sentences without full stop, what became worse first."""
+def summarize_changes(
+    first: AuditResult, other: AuditResult, changes: Sequence[Comparison], *, number: int = 1
+) -> list[str]:
+    """The changes from the first run to another in sentences without full stop, what became worse first.
+
+    `changes` are those of all runs that were compared, which are tested together; `number` is the index of the other.
+    """
     runs = (first, other)
-    known = [each for each in _without_twins(changes) if not first.is_baseline(each.measure)]
+    known = [each for each in changes if each.run == number and each.tested]
     judged = [each for each in known if math.isfinite(each.change) and _doubt(runs, each) != INVALID]
     whole = [each for each in judged if each.group == "all"]
     changed = [each for each in whole if is_significant(each)]
     lines = [*_sentences(runs, changed), *_by_category([each for each in judged if each.group != "all"])]
     rest = [each for each in whole if each not in changed]
     if not lines and rest:
-        lines = [f"no number changed measurably ({len(rest)} compared, corrected by Holm)"]
+        lines = [f"no number changed measurably{_count_tests(changes)}"]
     elif rest:
-        lines.append(f"{'; '.join(_names(runs, rest))} did not change measurably")
+        lines.append(f"{'' if changed else 'over all items '}{'; '.join(_names(runs, rest))} did not change measurably")
     if invalid := sorted({each.measure for each in known if _doubt(runs, each) == INVALID}):
         lines.append(f"nothing can be said of {', '.join(invalid)}: a check failed")
     return [f"{line[:1].upper()}{line[1:]}" for line in lines or ["no number can be compared"]]
 
 
-def _without_twins(changes: Iterable[Comparison]) -> list[Comparison]:
-    """The changes; of those over all pairs only the ones without a twin that counts both directions alike."""
-    found = list(changes)
-    twins = {(each.measure, each.data, each.group, each.statistic) for each in found}
-    return [each for each in found if (each.measure, each.data, each.group, f"{BALANCED}{each.statistic}") not in twins]
+def _count_tests(changes: Sequence[Comparison]) -> str:
+    """How many p-values were corrected together: ` (4 tests over all items, 12 by category, corrected by Holm)`."""
+    groups = [change.group for change in changes if change.p_holm is not None]
+    whole, split = groups.count("all"), len(groups) - groups.count("all")
+    by_category = f", {split} by category" if split else ""
+    return (
+        f" ({whole} test{'' if whole == 1 else 's'} over all items{by_category}, corrected by Holm)" if groups else ""
+    )
 
 
 def _sentences(runs: tuple[AuditResult, AuditResult], changed: Sequence[Comparison]) -> list[str]:
@@ -110,18 +127,24 @@ def _names(runs: tuple[AuditResult, AuditResult], changes: Sequence[Comparison])
 
 def _name(change: Comparison) -> str:
     plain = change.statistic.removeprefix(BALANCED)
-    return NAMES.get(plain, plain)
+    return NAMES.get(change.statistic, NAMES.get(plain, plain))
 
 
 def _phrase(run: AuditResult, change: Comparison) -> str:
     plain, rose = change.statistic.removeprefix(BALANCED), change.change > 0
-    words = RISES.get(plain, (f"{plain} is higher than before", f"{plain} is lower than before"))[0 if rose else 1]
+    unknown = (f"{plain} is higher than before", f"{plain} is lower than before")
+    words = RISES.get(change.statistic, RISES.get(plain, unknown))[0 if rose else 1]
     first, second = slot_sides(run, change.data)
     return words.replace("{first}", first).replace("{second}", second)
 
 
 def _verdict(change: Comparison) -> str:
-    """Whether the change is for the worse; empty if both numbers are as far from the reference value."""
+    """Whether the change is for the worse; empty if both numbers are as far from the reference value.
+
+    Of numbers on different sides of it the distances alone do not say which is worse: that is the gate's question.
+    """
+    if change.has_turned:
+        return TURNED
     if change.null is None or not change.worsening:
         return ""
     if change.worsening > 0:
@@ -132,7 +155,8 @@ def _verdict(change: Comparison) -> str:
 def _values(runs: tuple[AuditResult, AuditResult], change: Comparison) -> str:
     """`0.76 instead of 0.32 by ppd`; a dagger marks that a check failed."""
     dagger = " †" if _doubt(runs, change) == DOUBTFUL else ""
-    alike = ", both directions counted alike" if change.statistic.startswith(BALANCED) else ""
+    balanced = change.statistic.startswith(BALANCED) and change.statistic not in OF_PROFESSIONS
+    alike = ", both directions counted alike" if balanced else ""
     return f"{_size(change)} by {change.measure}{dagger}{alike}"
 
 

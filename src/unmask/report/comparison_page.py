@@ -19,7 +19,7 @@ from unmask.report.pairs import side_names
 from unmask.report.provenance import names_files, repeat_command
 from unmask.report.tables import estimate_row, spread_row
 from unmask.report.wording import LETTERS
-from unmask.stats import Comparison, apply_holm
+from unmask.stats import Comparison
 
 Changes = tuple[tuple[Comparison, ...], tuple[Comparison, ...]]  # over all items; by category
 FLIPPED = 6  # pairs shown per measure
@@ -35,12 +35,12 @@ LIMITS = (
 
 
 def compare_runs(runs: Sequence[AuditResult], *, seed: int = 0) -> Changes:
-    """Compare every run with the first, item by item; p-values are corrected within each kind of change."""
+    """Compare every run with the first, item by item, as `unmask compare` does: over all items, and by category."""
     if len(runs) > len(LETTERS):
         raise ResultError(f"{len(runs)} runs given: compare at most {len(LETTERS)} on one page")
     comparisons = compare(*runs, categories=True, seed=seed)
-    whole = apply_holm([change for change in comparisons if change.group == "all"])
-    return whole, apply_holm([change for change in comparisons if change.group != "all"])
+    whole = tuple(change for change in comparisons if change.group == "all")
+    return whole, tuple(change for change in comparisons if change.group != "all")
 
 
 def draw_figures(runs: Sequence[AuditResult], compared: Changes) -> dict[str, list[Figure]]:
@@ -93,7 +93,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
         ],
         "warning": checks_warning(*runs),
         "verdicts": [
-            (labels[number], summarize_changes(runs[0], other, [c for c in (*whole, *split) if c.run == number]))
+            (labels[number], summarize_changes(runs[0], other, (*whole, *split), number=number))
             for number, other in enumerate(runs[1:], start=1)
         ],
         "written": max((run.timestamp for run in runs if run.timestamp), default=None),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-NO_CHANGE = "no significant change"
+NO_CHANGE, NOT_TESTED = "no significant change", "not tested"
 UNKNOWN = "a measure unknown to this version of unmask"
 COLOURED = (
     "Coloured words show how much each token contributes to the difference of two scores. That is "
@@ -153,7 +153,9 @@ def lettered_names(names: Sequence[str]) -> list[str]:
 
 
 def is_significant(comparison: Comparison) -> bool:
-    """Whether the change is significant: by the Holm-corrected p-value, else by the interval."""
+    """Whether the change is significant: by the Holm-corrected p-value, else by the interval; never if not tested."""
+    if not comparison.tested:
+        return False
     if comparison.p_holm is not None and math.isfinite(comparison.p_holm):
         return comparison.p_holm < ALPHA
     return comparison.difference.excludes(0)
@@ -164,17 +166,21 @@ def read_change(comparison: Comparison) -> str:
     if not math.isfinite(comparison.change):
         return "not measured in both"
     if not is_significant(comparison):
-        return f"{NO_CHANGE} after correction" if comparison.difference.excludes(0) else NO_CHANGE
+        corrected = comparison.difference.excludes(0)
+        return NOT_TESTED if not comparison.tested else f"{NO_CHANGE}{' after correction' if corrected else ''}"
     way = "rose" if comparison.change > 0 else "fell"
     if comparison.statistic in ("lms", "icat"):
         return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"
     if (null := comparison.null) is None:
         return way
-    before, after = comparison.a_value - null, comparison.b_value - null
-    if abs(after) < abs(before):
-        return f"{way}, nearer to its reference value" + ("" if before * after >= 0 else " and past it")
-    worse = " (worse)" if comparison.worsening > 0 else ""
-    return f"{way}, further from its reference value{'' if before * after >= 0 else ' on the other side'}{worse}"
+    where = "further from its reference value"
+    if comparison.has_turned:
+        where = "to the other side of its reference value"
+    elif abs(comparison.b_value - null) < abs(comparison.a_value - null):
+        where = "nearer to its reference value"
+    elif comparison.worsening > 0:
+        where += " (worse)"
+    return f"{way}, {where}"
 
 
 def change_row(comparison: Comparison, *, several: bool) -> dict[str, Any]:
@@ -206,8 +212,11 @@ def change_label(comparison: Comparison, *, several: bool) -> str:
 
 def change_estimate(comparison: Comparison) -> Estimate:
     """A change as an estimate with null 0, for the charts."""
-    same = {name: getattr(comparison, name) for name in ("measure", "data", "group", "n", "p", "p_holm")}
-    return Estimate.of(comparison.difference, statistic=CHANGE, null=0.0, unscored=comparison.left_out, **same)
+    same = {name: getattr(comparison, name) for name in ("measure", "data", "group", "n", "p")}
+    p_holm = comparison.p_holm if comparison.tested else 1.0  # grey
+    return Estimate.of(
+        comparison.difference, statistic=CHANGE, null=0.0, unscored=comparison.left_out, p_holm=p_holm, **same
+    )
 
 
 def _model(model: Mapping[str, Any]) -> str:

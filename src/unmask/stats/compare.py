@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
@@ -14,19 +14,20 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
-from unmask.core.types import BALANCED, OF_WORDS, Floats, Measure, Row
+from unmask.core.types import BALANCED, OF_WORDS, USUAL, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
-from unmask.stats.directions import balance_directions, balanced_change, is_unbalanced
+from unmask.stats.directions import DIRECTIONS, balance_directions, balanced_change, has_both, is_unbalanced
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
 from unmask.stats.score_intervals import paired_interval, paired_test
 from unmask.stats.table import STATISTICS, Flags, ScoreTable, item_values
 from unmask.stats.triples import TERM, UNIT, by_term, icat_change_interval, overall
-from unmask.stats.units import INDEPENDENT, WORD, Units
+from unmask.stats.units import INDEPENDENT, MIN_CROSSED, WORD, Units
 
 OF_TERMS = ("lms", "ss", "icat")  # statistics over target terms
 MORE_IS_BETTER = ("lms", "icat")
+NOT_JUDGED = {"magnitude": "mean-difference"}  # a measure of sizes is judged by them; that mean is another measure's
 SIZES = ("asld", f"{OF_WORDS}appd", f"{OF_WORDS}association")  # without a direction: more is worse
 
 
@@ -48,16 +49,24 @@ class Comparison:
     left_out: int  # items in one run only, or not scored in both
     method: str
     p: float | None = None  # against no change
-    p_holm: float | None = None  # over all comparisons passed to `apply_holm`
+    p_holm: float | None = None  # over its family of those passed to `apply_holm`
     run: int = 1  # index of run b among several
     unit: str = ""  # what was resampled: "writer", "target term", …
     design_effect: float | None = None  # variance of the change over that of independent items
     null: float | None = None  # the reference value of the statistic
+    tested: bool = True  # False: it only stands beside others, as `judged_statistics` says, or is of a baseline
 
     @property
     def worsening(self) -> float:
         """How much worse b is than a: farther from the reference value, or less of what more is better of."""
         return worsening_of(self.statistic, self.a_value, self.b_value, self.null)
+
+    @property
+    def has_turned(self) -> bool:
+        """Whether the values lie on different sides of the reference value: neither better nor worse by itself."""
+        if self.null is None or self.statistic in (*MORE_IS_BETTER, *SIZES):
+            return False
+        return (self.a_value - self.null) * (self.b_value - self.null) < 0
 
     @property
     def difference(self) -> Value:
@@ -93,6 +102,14 @@ class PairedRuns:
         kept = a.is_counted & b.is_counted if is_share(statistic) else a.is_scored & b.is_scored
         return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
 
+    def with_usual_gender(self) -> Self | None:
+        """The items whose word has a usual gender; None without words of both, or with too few for an interval."""
+        directions = self.a.labels[USUAL]
+        usual = directions != ""
+        if not has_both(directions[usual]) or np.unique(self.a.labels["word"][usual]).size < MIN_CROSSED:
+            return None
+        return replace(self, a=self.a.take(usual), b=self.b.take(usual))
+
     def values(self, statistic: str) -> tuple[Floats, Floats]:
         """The values the statistic averages, in each run: by pair (of those restricted to), by term or by word."""
         if statistic in ("lms", "ss"):
@@ -103,7 +120,10 @@ class PairedRuns:
         a, b = item_values(self.a, plain), item_values(self.b, plain)
         if plain == statistic:
             return a, b
-        directions = self.a.labels["direction"]
+        directions = self.a.labels[USUAL if plain in CROSSED else "direction"]
+        if plain in CROSSED:  # towards the usual gender of the word
+            signs = np.where(directions == DIRECTIONS[0], 1.0, -1.0)
+            a, b = signs * a, signs * b
         return balance_directions(a, directions), balance_directions(b, directions)
 
     def units_for(self, statistic: str) -> Units:
@@ -125,7 +145,9 @@ def comparisons(
 ) -> tuple[Comparison, ...]:
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
     found = []
-    for statistic, group, pair in paired_statistics(measure, a, b, data=data, independent=independent):
+    paired = list(paired_statistics(measure, a, b, data=data, independent=independent))
+    judged = {(statistic, group) for statistic, group, _ in judged_statistics(measure, paired)}
+    for statistic, group, pair in paired:
         result = change(pair, statistic, rng=generator(rng_seed, group))
         difference = result.difference
         found.append(
@@ -147,6 +169,7 @@ def comparisons(
                 unit=difference.unit,
                 design_effect=difference.design_effect,
                 null=reference_value(measure, statistic),
+                tested=(statistic, group) in judged,
             )
         )
     return tuple(found)
@@ -165,8 +188,10 @@ def paired_statistics(
 ) -> Iterator[tuple[str, str, PairedRuns]]:
     """Every statistic and group that two runs are compared by, the headline first, with the items both have.
 
-    Of pairs most of which have the same direction, the mean of both directions stands before the mean of all pairs;
-    of templates, the size of words' leans after the signed mean, in which leans to both sides cancel.
+    Of pairs most of which have the same direction, the mean of both directions stands before the mean of all pairs.
+    Of templates two more stand after the signed mean: the mean towards the usual gender of a profession, both genders'
+    counted alike, because the signed mean mostly says how often "he" is expected; and the size of words' leans, because
+    leans to both sides cancel in it.
     """
     groups = list(paired_groups(measure, a, b, data=data, independent=independent))
     for statistic in STATISTICS[measure.summary]:
@@ -176,8 +201,32 @@ def paired_statistics(
                 yield f"{BALANCED}{statistic}", group, pair
             yield statistic, group, pair
     ((_, whole), *_) = groups
-    if statistic in CROSSED and (whole.a.labels["word"] != "").all():
-        yield f"{OF_WORDS}{statistic}", "all", whole.restrict_to(statistic)
+    if statistic not in CROSSED:
+        return
+    scored = whole.restrict_to(statistic)
+    if (usual := scored.with_usual_gender()) is not None:
+        yield f"{BALANCED}{statistic}", "all", usual
+    if (whole.a.labels["word"] != "").all():
+        yield f"{OF_WORDS}{statistic}", "all", scored
+
+
+def judged_statistics(
+    measure: Measure, paired: Sequence[tuple[str, str, PairedRuns]]
+) -> list[tuple[str, str, PairedRuns]]:
+    """Those of `paired_statistics` that decide.
+
+    The mean of both directions decides instead of that of all pairs, if both exist, and a category that has all items
+    is judged once. Of templates both decide: the mean over all words is what a model has that says "he" of everybody.
+    """
+    names = {(statistic, group) for statistic, group, _ in paired}
+    items = {statistic: pair.a.items for statistic, group, pair in paired if group == "all"}
+    return [
+        (statistic, group, pair)
+        for statistic, group, pair in paired
+        if (statistic in CROSSED or (f"{BALANCED}{statistic}", group) not in names)
+        and statistic != NOT_JUDGED.get(measure.summary)
+        and (group == "all" or not np.array_equal(pair.a.items, items.get(statistic, ())))
+    ]
 
 
 def is_share(statistic: str) -> bool:
@@ -208,9 +257,16 @@ def sizes_by_word(table: ScoreTable) -> Floats:
     return np.abs(np.asarray(np.bincount(codes, table.difference) / counts, np.float64))
 
 
-def apply_holm(uncorrected: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """The comparisons with `p_holm` over all of them: pass exactly those you test together."""
-    adjusted = holm([comparison.p for comparison in uncorrected])
+def apply_holm(
+    uncorrected: Sequence[Comparison], family: Callable[[Comparison], str] = lambda _: "all"
+) -> tuple[Comparison, ...]:
+    """The comparisons with `p_holm`, each over those of its family; an empty family: it is not tested."""
+    families = [family(comparison) for comparison in uncorrected]
+    adjusted: list[float | None] = [None] * len(families)
+    for name in {*families} - {""}:
+        members = [index for index, own in enumerate(families) if own == name]
+        for index, p in zip(members, holm([uncorrected[index].p for index in members]), strict=True):
+            adjusted[index] = p
     return tuple(replace(comparison, p_holm=p) for comparison, p in zip(uncorrected, adjusted, strict=True))
 
 

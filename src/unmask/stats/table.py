@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.types import SAME, Floats, Measure, Outcome, Row, Side, Summary
+from unmask.core.types import SAME, USUAL, Floats, Measure, Outcome, Row, Side, Summary
 from unmask.stats.units import INDEPENDENT, ITEM, Units, units_of
 
 Flags = NDArray[np.bool_]
@@ -32,7 +32,7 @@ STATISTICS: dict[Summary, tuple[str, ...]] = {
 HEADLINE_GOALS = ("", "zero")  # of words that are expected not to lean
 LABELS = (
     *("category", "direction", "target", "goal", "word", "template"),
-    *("writer", "original", "stereotype", "cluster", SAME),
+    *("writer", "original", "stereotype", "cluster", SAME, USUAL),
 )
 
 

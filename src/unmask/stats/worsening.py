@@ -20,6 +20,7 @@ from unmask.stats.compare import (
     PairedRuns,
     change,
     is_share,
+    judged_statistics,
     mean_change,
     paired_statistics,
     reference_value,
@@ -39,7 +40,6 @@ SMALL, LARGEST_MARGIN = 0.1, 0.2  # of the standard deviation of an item: bounds
 POINTS = {"bias-score": 5.0, "ss": 5.0, "lms": 5.0, "icat": 5.0, "appd": 0.05, "mean-word-appd": 0.05}  # the same
 FEWEST_OF_GROUP = 8  # items of a bias type that is judged
 BY_GROUP = ("share", "ss")  # summaries of measures that are judged by bias type too
-NOT_JUDGED = {"magnitude": "mean-difference"}  # a measure of sizes is judged by them; that mean is another measure's
 UNCHANGED = Value(0.0, 0.0, 0.0, NO_CHANGE)
 
 Against = Literal["baseline", "limit"]
@@ -149,16 +149,13 @@ def _noise(groups: Sequence[tuple[str, str, list[PairedRuns]]]) -> TrainingNoise
 def _judged(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool
 ) -> list[tuple[str, str, PairedRuns]]:
-    """The statistics and groups that decide: the mean of both directions instead of that of all pairs, if it exists."""
+    """The statistics that decide, over all items and by bias type."""
     found = list(paired_statistics(measure, a, b, data=data, independent=independent))
     whole = max(pair.a.items.size for _, _, pair in found)
-    in_both = {(statistic, group) for statistic, group, _ in found}
     return [
         (statistic, group, pair)
-        for statistic, group, pair in found
-        if (f"{BALANCED}{statistic}", group) not in in_both
-        and statistic != NOT_JUDGED.get(measure.summary)
-        and (group == "all" or (measure.summary in BY_GROUP and FEWEST_OF_GROUP <= pair.a.items.size < whole))
+        for statistic, group, pair in judged_statistics(measure, found)
+        if group == "all" or (measure.summary in BY_GROUP and FEWEST_OF_GROUP <= pair.a.items.size < whole)
     ]
 
 
