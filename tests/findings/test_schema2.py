@@ -101,3 +101,6 @@ def test_a_missing_part_is_named() -> None:
     del meta["estimates"]
     with pytest.raises(ResultError, match=r"result\.json has no estimates: field required"):
         check_result(meta, "result.json")
+    del meta["tables"]
+    with pytest.raises(ResultError, match=r"does not describe its tables: it was written by another version .*; run"):
+        check_result(meta, "result.json")

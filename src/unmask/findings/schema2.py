@@ -196,6 +196,9 @@ class AuditDetails(TypedDict):
 def check_result(meta: Any, where: str) -> dict[str, Any]:
     """The content of a result file, whose parts are as the code expects them; `ResultError` if they are not."""
     content: dict[str, Any] = meta
+    if isinstance(meta, dict) and "tables" not in meta:
+        found = "it was written by another version of unmask, or changed"
+        raise ResultError(f"{where} does not describe its tables: {found}; run the command again")
     validate(StoredResult, content, where, ResultError)
     if content["kind"] == "audit":
         if content["model"] is None:

@@ -144,4 +144,4 @@ def has_several_shards(step: Step) -> bool:
     return limit is None or limit > step.parameters["shard"]
 
 
-AUDIT = StepKind(run_audit, version=1, estimate_work=work_estimate, resumable=True, has_parts=has_several_shards)
+AUDIT = StepKind(run_audit, version=2, estimate_work=work_estimate, resumable=True, has_parts=has_several_shards)

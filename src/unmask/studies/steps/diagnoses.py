@@ -85,4 +85,4 @@ def step(
     return replace(planned, data=(*planned.data, *counts))
 
 
-LOOK = StepKind(run_diagnoses, version=4, estimate_work=work_estimate, resumable=True)
+LOOK = StepKind(run_diagnoses, version=5, estimate_work=work_estimate, resumable=True)

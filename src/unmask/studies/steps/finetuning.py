@@ -213,7 +213,7 @@ def step(  # noqa: PLR0913, PLR0917 - the parts of a fine-tuning
     return replace(planned, data=(*files, *(settings.get(LISTS) or ()), *lists))
 
 
-TUNED: dict[str, Any] = {"version": 5, "estimate_work": work_estimate, "resumable": True, "digests": task_digests}
+TUNED: dict[str, Any] = {"version": 6, "estimate_work": work_estimate, "resumable": True, "digests": task_digests}
 FOLLOWED, SEARCHED = StepKind(finetune_and_track, **TUNED), StepKind(finetune, **TUNED)
 MEASURED = StepKind(measure_zero_shot, estimate_work=zero_shot_work, digests=task_digests)
 TALLIED = StepKind(

@@ -104,4 +104,4 @@ def _lines(name: str) -> int:
         return sum(1 for _ in file)
 
 
-MITIGATED = StepKind(run_mitigation, version=2, estimate_work=work_estimate, resumable=True)
+MITIGATED = StepKind(run_mitigation, version=3, estimate_work=work_estimate, resumable=True)

@@ -23,4 +23,4 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(float(min(size, step.parameters["limit"] or size)) * TOKENS * PASSES)
 
 
-ASKED = StepKind(ask_prompts, version=5, estimate_work=work_estimate)
+ASKED = StepKind(ask_prompts, version=6, estimate_work=work_estimate)
