@@ -74,8 +74,9 @@ def _by_type(result: GateResult) -> list[GateEntry]:
         else:
             least = _sizes([each for each in verdicts if each.least], lambda each: each.least, " or ")
             unseen = _sizes(verdicts, lambda each: max(each.detectable, each.least), " or ")
-            found = f"{types} bias type{'s' if types > 1 else ''} not worse{f' by {least} or more' if least else ''}"
-            found += " beyond chance" + (f"; less than {unseen} in one could go unseen" if unseen else "")
+            found = f"{types} bias type{'s' if types > 1 else ''}, none worse beyond chance"
+            found += f" by {least} or more" if least else ""
+            found += f"; less than {unseen} in one could go unseen" if unseen else ""
         entries.append(GateEntry("pass", data, f"{measure} by bias type", found))
     return entries
 
