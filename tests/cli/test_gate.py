@@ -248,7 +248,9 @@ def test_what_is_said_of_bias_types_is_not_said_of_all_items(gate) -> None:
     save(Path("b"), by_type({"age": 570, "religion": 500}, 1000))
     said = gate("b", "--baseline", "a")
     assert said.code == 0
-    assert said.lines[-2].startswith("pass own aul by bias type: 2 bias types, none worse beyond chance by 5.0 points or ")
+    assert said.lines[-2].startswith(
+        "pass own aul by bias type: 2 bias types, none worse beyond chance by 5.0 points or "
+    )
     assert " nats or more; less than 5.0 points or 0." in said.lines[-2]
     assert said.lines[-1].startswith("PASS: not worse by more than 5.0 points and 0.")
     assert said.lines[-1].endswith(" nats in 2 verdicts over all items; worse in none of 4 by bias type")
@@ -262,6 +264,10 @@ def test_several_baselines_follow_one_another(gate) -> None:
     said = gate("unfair", "--baseline", "fair", "near", "--json")
     assert json.loads(said.out)["baselines"] == 2
     assert said.code == 3  # two trainings and pairs of one kind: one degree of freedom
+    assert (
+        "; the margin is 10.0, these data would hardly show any"
+        in gate("unfair", "--baseline", "fair", "near").lines[0]
+    )
     repeated = gate("--baseline", "fair", "unfair")  # one baseline, then the run
     assert repeated.lines[0].startswith("FAIL own aul bias-score: 52.5 → 77.5")
     assert gate("unfair", "--baseline", "fair", "gone").code == 2

@@ -28,6 +28,14 @@ def test_every_recipe_of_the_page_is_found() -> None:
     }
 
 
+def test_the_table_of_the_page_is_about_its_recipes() -> None:
+    """A recipe that is changed on the page has no row in the table until the table is printed again."""
+    text = PAGE.read_text(encoding="utf-8")
+    table = text.partition("## What it catches")[2].partition("\n## ")[0]
+    rows = {line.split(" | ")[0].removeprefix("| ") for line in table.splitlines() if line.startswith("| nine-axes")}
+    assert rows == {recipe.name for recipe in recipes(text)}
+
+
 def test_no_recipe_rests_on_one_measure() -> None:
     """A measure that was not seen to follow a bias may be gated, but not alone."""
     for recipe in recipes(PAGE.read_text(encoding="utf-8")):
@@ -77,6 +85,8 @@ def test_every_recipe_catches_a_planted_bias_and_passes_a_balanced_training(tmp_
         assert found.answer == "pass", f"{recipe.name}\n{found}"
         other = recipe.gate(balanced[1], [balanced[0]], tmp_path)
         assert other.answer == "pass", f"{recipe.name}\n{other}"
+        exchanged = recipe.gate(balanced[0], [balanced[1]], tmp_path)
+        assert exchanged.answer != "fail", f"{recipe.name}\n{exchanged}"
         for model in (BALANCED, PLANTED):
             first = unmask.gate(recipe.audit(model, tmp_path), max={"bias-score": LIMIT})
             assert first.answer != "fail", f"{recipe.name} of {model}\n{first}"

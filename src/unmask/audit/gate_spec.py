@@ -32,6 +32,11 @@ def _plain(statistic: str) -> str:
     return statistic.removeprefix(OF_WORDS).removeprefix(BALANCED)
 
 
+def largest(statistic: str) -> float:
+    """The largest possible worsening of a statistic."""
+    return LARGEST.get(_plain(statistic), math.inf)
+
+
 def unit_of(statistic: str) -> str:
     """The unit of a statistic: points for percentages, nats, else that of its own."""
     base = _plain(statistic)
@@ -100,7 +105,7 @@ class PerStatistic:
                 f"give a number for each, as in {example}"
             )
         for statistic in sorted(statistics):
-            most = LARGEST.get(_plain(statistic), math.inf)
+            most = largest(statistic)
             if name == "tolerance" and (number := self.get(statistic)) is not None and number >= most:
                 raise DataError(
                     f"{name} is {number:g} for {statistic}, which no worsening can exceed: expected less than {most:g}"

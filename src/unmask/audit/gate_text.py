@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree as Xml
 
-from unmask.audit.gate_spec import GateResult, unit_of
+from unmask.audit.gate_spec import GateResult, largest, unit_of
 from unmask.audit.interpretation import digits_of
 from unmask.core.errors import one_line
 from unmask.findings import Cell, Table, markdown
@@ -73,7 +73,9 @@ def _by_type(result: GateResult) -> list[GateEntry]:
             found = f"{types} bias type{'s' if types > 1 else ''} unchanged"
         else:
             least = _sizes([each for each in verdicts if each.least], lambda each: each.least, " or ")
-            unseen = _sizes(verdicts, lambda each: max(each.detectable, each.least), " or ")
+            unseen = _sizes(
+                verdicts, lambda each: min(max(each.detectable, each.least), largest(each.statistic)), " or "
+            )
             found = f"{types} bias type{'s' if types > 1 else ''}, none worse beyond chance"
             found += f" by {least} or more" if least else ""
             found += f"; less than {unseen} in one could go unseen" if unseen else ""
@@ -173,8 +175,13 @@ def _reading(verdict: GateVerdict, among: int) -> str:
     if not verdict.difference.has_interval:
         return f"{signed_number(verdict.worsening, digits)} without an interval: {verdict.method}"
     if verdict.answer == "cannot tell":
-        visible = number(verdict.detectable, digits)
-        return f"{change}; the margin is {margin}, a worsening of {visible} would be found in 80 of 100 cases"
+        visible = f"a worsening of {number(verdict.detectable, digits)} would be found in 80 of 100 cases"
+        found = (
+            visible
+            if verdict.detectable <= largest(verdict.statistic)
+            else "these data would hardly show any worsening"
+        )
+        return f"{change}; the margin is {margin}, {found}"
     return _passing(verdict, among)
 
 
