@@ -17,6 +17,7 @@ from unmask.core.progress import Step, part_of
 from unmask.core.types import Measure, Outcome, Pair, Probe, Probes, Row, SentenceScore, Side
 from unmask.measures.probes import TokenSum
 from unmask.models import Engine, Lm
+from unmask.models.lm import special_reason
 from unmask.models.batches import Readings
 from unmask.models.fast.process import tune_interpreter
 from unmask.models.finite import NOT_FINITE
@@ -191,7 +192,7 @@ def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
     ):
         return f"the item has no {', '.join(lacking)}"
     if special := special_token_in(item, lm):
-        return f"the item has {special} written in it, which this model reads as a special token"
+        return special_reason(special)
     try:
         return measure.probes(item, lm)
     except Unscorable as error:
