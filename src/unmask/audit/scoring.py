@@ -17,10 +17,10 @@ from unmask.core.progress import Step, part_of
 from unmask.core.types import Measure, Outcome, Pair, Probe, Probes, Row, SentenceScore, Side
 from unmask.measures.probes import TokenSum
 from unmask.models import Engine, Lm
-from unmask.models.lm import special_reason
 from unmask.models.batches import Readings
 from unmask.models.fast.process import tune_interpreter
 from unmask.models.finite import NOT_FINITE
+from unmask.models.lm import special_reason
 
 SCORE_NOT_FINITE = "the score is not finite (NaN or infinity)"
 FIRST, GROWTH = 64, 4  # size of the first chunk, and the growth factor of the next ones

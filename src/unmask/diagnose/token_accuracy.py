@@ -68,7 +68,7 @@ COUNTING_RULES = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
 
 
 def plan_probes(rule: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
-    """Probes of every pair under a rule; unscorable pairs and those with a special token written in them are left out."""
+    """Probes of every pair under a rule; without unscorable pairs and those with a special token written in them."""
     plan = {}
     for item in items:
         with suppress(Unscorable):

@@ -42,7 +42,7 @@ def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS)
     if k < 1 or max_rows < 1:
         raise DataError(f"k={k}, max_rows={max_rows}: both must be at least 1")
     every = [split_at_slot(text) for text in texts]
-    special = [next((found for part in parts if (found := lm.special_in(part))), "") for parts in every]
+    special = [next(filter(None, map(lm.special_in, parts)), "") for parts in every]
     parts = [each for each, spelt in zip(every, special, strict=True) if not spelt]
     if not parts:
         found: tuple[SlotPrediction, ...] = ()
