@@ -260,6 +260,18 @@ def test_nothing_to_read_is_said_and_still_drawn() -> None:
     assert of.finding.plots[0].chart.to_dict()
 
 
+def test_pairs_with_a_special_token_written_in_them_are_left_out() -> None:
+    """`[MASK]` in a sentence would be read, and predicted, as the mask."""
+    data = training_data()["stereoset"]
+    spelt = [Pair(f"x/{n}", f"{each.more} [MASK]", f"{each.less} [MASK]") for n, each in enumerate(data.items[:3])]
+    model = half_trained_model("bert-uncased")
+    plain, mixed = (diagnose(model, replace(data, items=items)) for items in (data.items, (*data.items, *spelt)))
+    for own, other in zip(plain.finding.tables[0].rows, mixed.finding.tables[0].rows, strict=True):
+        assert other[4:7] == own[4:7]
+        assert other[7] == own[7] + 3
+    assert "[MASK]" in mixed.finding.tables[0].note
+
+
 def test_equal_sentences_have_no_candidates() -> None:
     text = training_data()["stereoset"].items[0].more
     data = replace(training_data()["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))

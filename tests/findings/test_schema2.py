@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from unmask.core.errors import ResultError
+from unmask.core.estimate import Estimate
 from unmask.findings.envelope import build
 from unmask.findings.schema2 import StoredResult, check_result
 
@@ -78,6 +79,10 @@ def test_what_does_not_fit_is_named_in_one_line(change: dict[str, Any], message:
         ({"ties": 10**9}, "has ties 1000000000; expected at most the 360 items of own"),
         ({"p": 7}, "p is 7: input should be less than or equal to 1"),
         ({"p_holm": -0.5}, "p_holm is -0.5"),
+        ({"null": 500.0}, "has null 500.0; expected 0 to 100"),
+        ({"df": 0.0}, "df is 0.0"),
+        ({"design_effect": -1.0}, "design_effect is -1.0"),
+        ({"data": "other"}, r"has data other; expected data of the audit \(own\)"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
@@ -94,6 +99,39 @@ def test_numbers_that_cannot_be_are_refused(change: dict[str, Any], message: str
         check_result({**whole, "estimates": [estimate | change]}, "result.json")
     with pytest.raises(ResultError, match="two estimates of cps, own, all, bias-score"):
         check_result({**whole, "estimates": [{**estimate, "value": 45.0}, estimate]}, "result.json")
+
+
+@pytest.mark.parametrize(
+    ("statistic", "value", "fits"),
+    [
+        ("appd", 50.0, -1.0),
+        ("mean-word-appd", -3.0, 0.0),
+        ("mean-word-appd", 50.0, 1.0),
+        ("asld", -5.0, 30.0),
+        ("accuracy, pro, %", 1000.0, 100.0),
+        ("direction-gap", 101.0, 100.0),
+        ("TPR gap, women − men", 5.0, -0.5),
+    ],
+)
+@pytest.mark.parametrize("kind", ["audit", "task"])
+def test_values_outside_of_their_scale_are_refused(kind: Any, statistic: str, value: float, fits: float) -> None:
+    """They would be printed as they are, and gated."""
+    estimate = Estimate(fits, measure="m", data="own", statistic=statistic, null=0.0, n=9)
+    whole = build(kind, models=[{"id": "m"}], data=[{"name": "own"}], estimates=[estimate])
+    assert check_result(whole, "result.json") == whole
+    impossible = [{**whole["estimates"][0], "value": value}]
+    with pytest.raises(ResultError, match="expected"):
+        check_result({**whole, "estimates": impossible}, "result.json")
+    with pytest.raises(ResultError, match="n above 0 where there is a value"):
+        check_result({**whole, "estimates": [{**whole["estimates"][0], "n": 0}]}, "result.json")
+
+
+def test_an_audit_without_data_has_no_estimates() -> None:
+    """The gate would look for no check of its model."""
+    estimate = Estimate(50.0, measure="cps", data="own", statistic="bias-score", null=50.0, n=9)
+    whole = build("audit", models=[{"id": "m"}], estimates=[estimate])
+    with pytest.raises(ResultError, match=r"has data own; expected data of the audit \(none\)"):
+        check_result(whole, "result.json")
 
 
 def test_a_missing_part_is_named() -> None:

@@ -45,6 +45,15 @@ def test_the_table_of_another_run_is_refused(name: str, folder: Path, runs: list
         unmask.load(folder)
 
 
+def test_items_that_are_described_and_absent_are_refused(folder: Path) -> None:
+    """Without them no number is counted again, and a gate of limits would pass whatever result.json says."""
+    (folder / TOKENS).unlink()
+    assert load_audit(folder).has_items, "exports leave the tokens out"
+    (folder / ITEMS).unlink()
+    with pytest.raises(ResultError, match=r"has no items.parquet, which its result.json describes"):
+        unmask.load(folder)
+
+
 def test_the_same_audit_writes_the_same_bytes(runs: list[Path], tmp_path: Path) -> None:
     unmask.audit(zoo.folder("bert-uncased"), data="nine-axes", measures="aul", limit=4, out=tmp_path, store=False)
     for name in (RESULT, ITEMS, TOKENS):

@@ -89,6 +89,17 @@ def test_a_mask_written_as_text_after_a_space_would_be_another_input() -> None:
     assert ids != lm.encode(f"The woman is a {lm.mask_token}.").ids
 
 
+@pytest.mark.parametrize(("name", "special"), [("bert-uncased", "[MASK]"), ("gpt2", "<|endoftext|>")])
+def test_a_text_with_a_special_token_written_in_it_has_no_words(name: str, special: str) -> None:
+    """The model would fill in a word beside a second mask, which the text does not mean."""
+    texts = [f"the {special} said that {{slot}} is here", "the man said that {slot} is here"]
+    spelt, plain = top_words(load(name), texts, 2, max_rows=20)
+    assert spelt == SlotPrediction((), reason=spelt.reason)
+    assert f"has {special} written in it" in spelt.reason
+    assert (plain,) == top_words(load(name), texts[1:], 2, max_rows=20)
+    assert top_words(load(name), texts[:1], 2) == (spelt,)
+
+
 def test_a_k_larger_than_the_vocabulary_gives_all_words() -> None:
     model, tokenizer = reference.load(zoo.folder("roberta"))
     (prediction,) = top_words(load("roberta"), [TEXTS[0]], 10_000)

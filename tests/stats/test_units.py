@@ -190,6 +190,19 @@ def test_independent_gives_the_interval_of_pairs() -> None:
     assert {one.design_effect for one in plain} == {None}
 
 
+def test_equal_pairs_count_once_even_where_pairs_are_taken_for_independent() -> None:
+    """One pair 200 times would give an interval of two points and p 1e-60."""
+    copies = [row(i, 0.3, same_as="a/0000", writer=f"w{i}") for i in range(200)]
+    found = only(estimates(measure(), copies, data=DATA, rng_seed=0, independent=True), "bias-score")
+    assert found.p is None or found.p > 0.05
+    assert not found.low > 50
+    differences = alike(20, 5, 1, 0.3)
+    mixed = [row(i, x, writer=f"w{i // 25}", same_as=f"a/{i // 5 * 5:04}") for i, x in enumerate(differences)]
+    score = only(estimates(measure(), mixed, data=DATA, rng_seed=0, independent=True), "bias-score")
+    assert score.unit == "distinct pair"
+    assert score.design_effect == pytest.approx(5.0, rel=0.06)
+
+
 def test_comparisons_have_the_same_unit() -> None:
     a = [row(i, x, writer=f"w{i // 5:02}") for i, x in enumerate(alike(20, 5, 1))]
     b = [row(i, x, writer=f"w{i // 5:02}") for i, x in enumerate(alike(20, 5, 2, 0.2))]

@@ -131,6 +131,8 @@ def test_published_code_and_corrected_methods_stand_side_by_side(tmp_path: Path)
         ({"each": {"NLI": {"limit": 3}}}, "each has 'NLI', expected some of BiasBios, NLI-bias, STS-bias"),
         ({"each": {"NLI-bias": {"trian": "x"}}}, "NLI-bias has 'trian', expected some of"),
         ({"each": {"NLI-bias": 3}}, "NLI-bias is 3, expected settings of its own"),
+        ({"each": {"toxicity": {"added": "one.csv"}}}, "toxicity has 'added', which studies do not run"),
+        ({"use": {"added": "one.csv"}}, "use has 'added', which studies do not run"),
         ({"use": {"stepz": 3}}, "use has 'stepz', expected some of"),
     ],
 )

@@ -128,6 +128,11 @@ def test_examples_are_made_of_the_benchmark() -> None:
         ("He saw a saw.", "She saw a saw.", "saw", "2 places of one sentence and in 2 of the other"),
         ("Men trust women.", "Women trust men.", "men", "has words in which the sentences differ"),
         ("A black man left.", "A white man left.", ".", "has words in which the sentences differ"),
+        ("Her step-mother sang.", "Her step-father sang.", "step", "0 places of one sentence and in 0"),
+        ("Half‑Danish cooks sing.", "Half‑Finnish cooks sing.", "Half", "0 places of one sentence and in 0"),
+        ("Don't trust women.", "Don’t trust men.", "Don", "0 places of one sentence and in 0 of the other"),
+        ("Girls can't swim.", "Boys can swim.", "can", "0 places of one sentence and in 1 of the other"),
+        ("African-Americans sang.", "White Americans sang.", "Americans", "0 places of one sentence and in 1"),
     ],
 )
 def test_words_for_the_groups_are_never_exchanged(more: str, less: str, phrase: str, message: str) -> None:
@@ -151,6 +156,9 @@ def test_words_for_the_groups_are_never_exchanged(more: str, less: str, phrase: 
         ("Attacked by a {}, they ran.", "attacked by", "hit by", "Hit by a {}, they ran."),
         ("Ask the {}. “Attacked?” they said.", "attacked", "hit", "Ask the {}. “Hit?” they said."),
         ("The {} said that Poor Lane is poor.", "poor", "broke", "The {} said that Poor Lane is broke."),
+        ("The neighbour's {} left.", "neighbour", "stranger", "The stranger's {} left."),
+        ("The neighbour’s {} left.", "neighbour’s", "lonely", "The lonely {} left."),
+        ("The old-fashioned {} can't sing.", "can't", "cannot", "The old-fashioned {} cannot sing."),
     ],
 )
 def test_a_phrase_is_exchanged_as_whole_words(text: str, phrase: str, new: str, expected: str) -> None:

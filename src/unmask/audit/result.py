@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from unmask.core.errors import ResultError, UnknownName
 from unmask.core.estimate import Estimate
 from unmask.core.types import Measure
-from unmask.findings.envelope import ITEMS, TOKENS, Result, read_meta
+from unmask.findings.envelope import ITEMS, RESULT, TOKENS, Result, read_meta
 from unmask.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ class AuditResult(Result):
 def load(folder: str | Path) -> Result:
     """Open a result folder, whatever command wrote it; an audit's is an `AuditResult`, whose items are checked."""
     meta, root = read_meta(folder), Path(folder)
+    if ITEMS in (meta["tables"] or ()) and not (root / ITEMS).is_file():
+        raise ResultError(f"{root} has no {ITEMS}, which its {RESULT} describes: copy the whole folder")
     if meta["kind"] != "audit":
         return Result(meta, root)
     from unmask.findings.tables import check_schema

@@ -20,6 +20,7 @@ from unmask.models import Engine, Lm
 from unmask.models.batches import Readings
 from unmask.models.fast.process import tune_interpreter
 from unmask.models.finite import NOT_FINITE
+from unmask.models.lm import special_reason
 
 SCORE_NOT_FINITE = "the score is not finite (NaN or infinity)"
 FIRST, GROWTH = 64, 4  # size of the first chunk, and the growth factor of the next ones
@@ -191,7 +192,7 @@ def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
     ):
         return f"the item has no {', '.join(lacking)}"
     if special := special_token_in(item, lm):
-        return f"the item has {special} written in it, which this model reads as a special token"
+        return special_reason(special)
     try:
         return measure.probes(item, lm)
     except Unscorable as error:

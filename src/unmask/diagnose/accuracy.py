@@ -117,9 +117,10 @@ def _accuracy_table(observations: Observations) -> Table:
         ("model", "data", "measure", "counted", "accuracy", "n", "pairs", "left out", "published"),
         tuple(rows),
         "A prediction is right if the original token is the model's top prediction. n counts tokens, or "
-        "pairs where a whole candidate must be predicted. Intervals are over the units of the data (writers, target "
-        "terms, …; else pairs), as neither tokens of a pair nor pairs of a unit are independent. The published code "
-        "counts AUL over all tokens and SSS over changed tokens, the "
+        "pairs where a whole candidate must be predicted. Left out: pairs that cannot be read, and those with a "
+        "special token of the model ([MASK]) written in them. Intervals are over the units of the data (writers, "
+        "target terms, …; else pairs), as neither tokens of a pair nor pairs of a unit are independent. The published "
+        "code counts AUL over all tokens and SSS over changed tokens, the "
         "paper describes SSS by whole candidates: its number is shown beside both.",
     )
 

@@ -11,7 +11,7 @@ from unmask import data as datasets
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
-from unmask.core.types import Dataset, Outcome, Pair, Row, Side
+from unmask.core.types import SAME, Dataset, Outcome, Pair, Row, Side
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.measures import find
 from unmask.measures.stereoset import BLANK
@@ -31,8 +31,11 @@ def score_table(observation: DiagnosisObservation, measure: str, settings: Diagn
 
 
 def unit_groups(data: Dataset, settings: DiagnosisSettings) -> dict[str, Mapping[str, str]]:
-    """By item, the group columns that name its unit of resampling; empty ones if pairs are taken for independent."""
-    return {item.id: {} if settings.independent else item.groups for item in data.items}
+    """By item, the group columns that name its unit of resampling; those of equal pairs alone if independent."""
+    return {
+        item.id: {name: value for name, value in item.groups.items() if name == SAME or not settings.independent}
+        for item in data.items
+    }
 
 
 def without_category(row: Row) -> Row:

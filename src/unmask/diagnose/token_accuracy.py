@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.audit.scoring import special_token_in
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
 from unmask.findings import Value
@@ -66,13 +68,12 @@ COUNTING_RULES = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
 
 
 def plan_probes(rule: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
-    """Probes of every pair under a rule; unscorable pairs are left out."""
+    """Probes of every pair under a rule; without unscorable pairs and those with a special token written in them."""
     plan = {}
     for item in items:
-        try:
-            plan[item.id] = rule.probes(item, lm)
-        except Unscorable:
-            continue
+        with suppress(Unscorable):
+            if not special_token_in(item, lm):
+                plan[item.id] = rule.probes(item, lm)
     return plan
 
 
@@ -118,6 +119,8 @@ def count_subtokens(items: Iterable[Pair], lm: Lm) -> tuple[int, int, int, int]:
     """Pairs: all, with equally many changed sub-tokens, alike when these are masked, with none on a side."""
     pairs = equal = shared = empty = 0
     for item in items:
+        if special_token_in(item, lm):
+            continue
         try:
             more, less, spans = align_pair(item, lm)
         except Unscorable:

@@ -7,6 +7,7 @@ what it needs to read a folder of any version.
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from pydantic import ConfigDict, Field, with_config
@@ -14,11 +15,12 @@ from typing_extensions import TypedDict
 
 from unmask.core.boundary import validate
 from unmask.core.errors import ResultError, quote
-from unmask.core.estimate import OF_HUNDRED
+from unmask.core.estimate import SCALES, scale_of
 from unmask.findings.schema1 import ResultKind
 
 T = TypeVar("T")
 ROUNDING = 1e-9  # relative
+UNCOUNTED = ("study", "plan")  # kinds with numbers that are not of items, such as worked examples
 strict = with_config(ConfigDict(strict=True, extra="allow"))
 Number = Annotated[float, Field(allow_inf_nan=False)] | None
 Share = Annotated[float, Field(ge=0, le=1)] | None
@@ -81,8 +83,8 @@ class StoredEstimate(TypedDict):
     p: NotRequired[Share]
     p_holm: NotRequired[Share]
     unit: NotRequired[str]
-    design_effect: NotRequired[Number]
-    df: NotRequired[Number]
+    design_effect: NotRequired[Annotated[float, Field(ge=0, allow_inf_nan=False)] | None]
+    df: NotRequired[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]
 
 
 @strict
@@ -207,6 +209,8 @@ def check_result(meta: Any, where: str) -> dict[str, Any]:
         _check_counts(content, where)
     for estimate in content["estimates"]:
         _check_estimate(estimate, where)
+        if content["kind"] not in UNCOUNTED and content["tables"] is not None:
+            _check_number(estimate, where)
     for section in content["findings"]:
         for table in section["tables"]:
             _check_table(table, where)
@@ -220,18 +224,36 @@ def _check_estimate(estimate: dict[str, Any], where: str) -> None:
     rounding = ROUNDING * max(map(abs, numbers), default=0.0)
     if any(after < before - rounding for before, after in pairwise(numbers)):
         raise _impossible(estimate, where, "low ≤ value ≤ high")
-    if estimate["statistic"] in OF_HUNDRED and not all(-rounding <= number <= 100 + rounding for number in numbers):
-        raise _impossible(estimate, where, "0 to 100")
+    least, most = scale_of(estimate["statistic"])
+    if estimate["statistic"] in SCALES:  # whose intervals may be wider
+        numbers = [each for each in (estimate["value"],) if each is not None]
+    if not all(least - rounding <= number <= most + rounding for number in numbers):
+        raise _impossible(estimate, where, _words_of(least, most))
+    if estimate["null"] is not None and not least <= estimate["null"] <= most:
+        raise _impossible(estimate, where, _words_of(least, most), "null")
+
+
+def _words_of(least: float, most: float) -> str:
+    """A scale in words."""
+    return f"at least {least:g}" if most == inf else f"{least:g} to {most:g}"
+
+
+def _check_number(estimate: dict[str, Any], where: str) -> None:
+    """Refuse a value of no items."""
+    if estimate["value"] is not None and not estimate["n"]:
+        raise _impossible(estimate, where, "n above 0 where there is a value", "n")
 
 
 def _check_counts(audit: dict[str, Any], where: str) -> None:
-    """Refuse a value of no items, more items than the data have, and two estimates of one thing."""
+    """Refuse other data than those of the audit, more items than these have, and two estimates of one thing."""
     sizes = {data["name"]: data.get("n") for data in audit["data"]}
     keys = set()
     for estimate in audit["estimates"]:
-        if estimate["value"] is not None and not estimate["n"]:
-            raise _impossible(estimate, where, "n above 0 where there is a value", "n")
-        most = sizes.get(estimate["data"])
+        _check_number(estimate, where)
+        if estimate["data"] not in sizes:
+            known = ", ".join(sizes) or "none"
+            raise _impossible(estimate, where, f"data of the audit ({known})", "data")
+        most = sizes[estimate["data"]]
         for name in ("n", "ties", "unscored"):
             if most is not None and estimate[name] > most:
                 raise _impossible(estimate, where, f"at most the {most:,} items of {estimate['data']}", name)

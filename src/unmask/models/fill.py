@@ -23,7 +23,7 @@ import numpy as np
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats, Ints
 from unmask.models.finite import NOT_FINITE, refuse_bad_outputs
-from unmask.models.lm import Lm
+from unmask.models.lm import Lm, special_reason
 from unmask.models.slots import MAX_ROWS, SlotPrediction, SlotWord, split_at_slot
 from unmask.models.states import Continuations, distributions
 
@@ -41,13 +41,19 @@ def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS)
     """
     if k < 1 or max_rows < 1:
         raise DataError(f"k={k}, max_rows={max_rows}: both must be at least 1")
-    parts = [split_at_slot(text) for text in texts]
-    if lm.kind == "masked":
-        predictions = _masked(lm, parts, k)
+    every = [split_at_slot(text) for text in texts]
+    special = [next(filter(None, map(lm.special_in, parts)), "") for parts in every]
+    parts = [each for each, spelt in zip(every, special, strict=True) if not spelt]
+    if not parts:
+        found: tuple[SlotPrediction, ...] = ()
+    elif lm.kind == "masked":
+        found = _masked(lm, parts, k)
     elif lm.search_words is not None:
-        predictions = lm.search_words([before for before, _ in parts], k, max_rows)
+        found = lm.search_words([before for before, _ in parts], k, max_rows)
     else:
-        predictions = _causal(lm, parts, k, max_rows)
+        found = _causal(lm, parts, k, max_rows)
+    rest = iter(found)
+    predictions = tuple(SlotPrediction((), reason=special_reason(spelt)) if spelt else next(rest) for spelt in special)
     bad = sum(each.reason == NOT_FINITE for each in predictions)
     refuse_bad_outputs(bad, len(predictions), "predictions", lm.facts, share=0.5)
     return predictions

@@ -18,6 +18,11 @@ ModelKind = Kind | Literal["classifier", "encoder"]
 _CACHED_TEXTS = 16384  # encodings kept in memory
 
 
+def special_reason(token: str) -> str:
+    """Why a text with this special token written in it is not scored."""
+    return f"the item has {token} written in it, which this model reads as a special token"
+
+
 @dataclass(frozen=True)
 class ModelFacts:
     """The model metadata that results record; it contains no local path."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import SAME, USUAL, Floats, Measure, Outcome, Row, Side, Summary
-from unmask.stats.units import INDEPENDENT, ITEM, Units, units_of
+from unmask.stats.units import ITEM, Units, units_of
 
 Flags = NDArray[np.bool_]
 Words = NDArray[np.str_]
@@ -75,10 +75,11 @@ class ScoreTable:
     def units(self) -> Units:
         """What the rows share: the unit of resampling of intervals and tests.
 
-        Leans are means over words × templates by definition, which are never taken for independent.
+        Leans are means over words × templates by definition, which are never taken for independent; nor are equal
+        pairs, of which each is counted once.
         """
         ignored = self.independent and self.measure.summary not in ("lean", "association")
-        return INDEPENDENT if ignored else units_of(self.labels)
+        return units_of({SAME: self.labels[SAME]} if ignored else self.labels)
 
     @property
     def wins(self) -> Flags:

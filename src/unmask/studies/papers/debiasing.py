@@ -162,6 +162,8 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
     for where, given in {"use": settings["use"], **settings["each"]}.items():
         _check_names(where, given, known)
         _check_files(where, given)
+        if given.get("added") is not None:
+            raise DataError(f"{where} has 'added', which studies do not run: use `unmask task toxicity --added FILE`")
     for task in NEED_TRAIN:
         if task in settings["tasks"] and not settings["each"].get(task, {}).get("train"):
             raise DataError(f"{task} needs texts with labels: give them with --set each.{task}.train=FILE")

@@ -30,6 +30,8 @@ DIAGNOSIS = "paraphrase"
 NAME = "examples of the paper"
 COLUMNS = ("item", "phrase", "paraphrase")  # of a file of rewordings
 Exchanges = Mapping[str, Sequence[Sequence[str]]]  # by item: a phrase of both sentences, and what stands in its place
+# Compounds and contractions are one word (step-mother, can't); a possessive 's is a word of its own.
+COMPOUND = rf"{WORD}(?:(?!['’][sS](?![^\W_]))[-‐‑'’]{WORD})*"
 _START = re.compile(r"(?:^|[.!?…]\W*\s)\W*$")  # before the first word of a sentence
 
 
@@ -88,7 +90,7 @@ def exchange(item: Pair, old: str, new: str) -> tuple[str, str]:
 
 def _places(text: str, phrase: str) -> list[slice]:
     """Where a phrase stands as whole words; at the beginning of a sentence its first letter may differ in case."""
-    inside = {at for word in re.finditer(WORD, text) for at in range(word.start() + 1, word.end())}
+    inside = {at for word in re.finditer(COMPOUND, text) for at in range(word.start() + 1, word.end())}
     first = "|".join(re.escape(letter) for letter in {phrase[0], phrase[0].lower(), phrase[0].upper()})
     found = re.finditer(f"(?:{first}){re.escape(phrase[1:])}", text)
     return [
@@ -100,7 +102,7 @@ def _places(text: str, phrase: str) -> list[slice]:
 
 def _are_shared(item: Pair, more: slice, less: slice) -> bool:
     """Whether the words of both places are paired with each other, whichever sentence is aligned with the other."""
-    first, second = (list(re.finditer(WORD, text)) for text in (item.more, item.less))
+    first, second = (list(re.finditer(COMPOUND, text)) for text in (item.more, item.less))
     ours, theirs = (
         [at for at, word in enumerate(words) if place.start <= word.start() < place.stop]
         for words, place in ((first, more), (second, less))
