@@ -124,7 +124,7 @@ def test_after_an_audit_only_what_is_new_is_asked() -> None:
 
 
 def test_scores_are_those_of_an_audit() -> None:
-    result = unmask.audit(bert(), data="nine-axes", measures="cps", options=LIMIT)
+    result = unmask.audit(bert(), data="nine-axes", measures="sss", options=LIMIT)
     audited = {row["item"]: row["difference"] for row in result.items.to_pylist()}
     kept: list[DiagnosisObservation] = []
 
