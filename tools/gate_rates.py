@@ -5,8 +5,8 @@ python -m tools.gate_rates --draws 200 --between 0 0.3 --baselines 1 3 --worseni
 
 The scores of a pair differ by a normal variable, whose mean gives the baseline 55% of the pairs; a pair's own part is
 shared by all runs (`related`: 0.9 of the variance, a model and its fine-tuned version, which disagree on 14% of pairs;
-`unrelated`: none) and in part by the measures of one gate (0.5), and so is what changes it from run to run. The
-worsening, in points of bias score, is planted in all measures and all bias types, or with `--planted type` in one of
+`unrelated`: none) and in part by the measures of one gate (`--correlation`), and so is what changes it from run to run.
+The worsening, in points of bias score, is planted in all measures and all bias types, or with `--planted type` in one of
 the bias types. `--between` is the standard deviation of what a training does to each bias type, in standard deviations
 of a pair; `--writers` says how many people wrote the pairs, whose pairs correlate (0.1).
 """
@@ -35,7 +35,6 @@ from unmask.stats.gate import Allowance, decide
 from unmask.stats.worsening import Worsening, worsenings
 
 SHARE = 0.55  # of pairs that the baseline wins
-AMONG_MEASURES = 0.5  # correlation of the measures of one gate, in their level and in their change
 AMONG_WRITERS = 0.1  # correlation of the pairs of one writer
 RELATED = {"related": 0.9, "unrelated": 0.0}
 COLUMNS = ("pairs", "writers", "measures", "types", "runs", "between trainings", "baselines", "worsening", "planted")
@@ -55,6 +54,7 @@ class Scenario:
     baselines: int
     worsening: float
     planted: str = "all"
+    correlation: float = 0.5  # of the measures of one gate, in their level and in their change
 
     def draw(self, rng: np.random.Generator) -> Iterator[Worsening]:
         """The worsenings of one gate."""
@@ -64,10 +64,10 @@ class Scenario:
         level = self._normal(rng)
         moves = [rng.normal(size=self.pairs) for _ in range(self.baselines + 1)]
         for _ in range(self.measures):
-            item = _mixed(level, self._normal(rng))
+            item = self._mixed(level, self._normal(rng))
             runs = []
             for number, move in enumerate(moves):
-                change = _mixed(move, rng.normal(size=self.pairs))
+                change = self._mixed(move, rng.normal(size=self.pairs))
                 scores = ndtri(SHARE) + math.sqrt(own) * item + math.sqrt(1 - own) * change + trained[number, kinds]
                 if number == self.baselines:
                     scores = scores + shift * (self.planted == "all" or kinds == 0)
@@ -90,9 +90,8 @@ class Scenario:
         of_writers = rng.normal(size=self.writers)[np.arange(self.pairs) % self.writers]
         return math.sqrt(AMONG_WRITERS) * of_writers + math.sqrt(1 - AMONG_WRITERS) * drawn
 
-
-def _mixed(shared: np.ndarray, own: np.ndarray) -> np.ndarray:
-    return math.sqrt(AMONG_MEASURES) * shared + math.sqrt(1 - AMONG_MEASURES) * own
+    def _mixed(self, shared: np.ndarray, own: np.ndarray) -> np.ndarray:
+        return math.sqrt(self.correlation) * shared + math.sqrt(1 - self.correlation) * own
 
 
 def rates(scenario: Scenario, draws: int, seed: int = 0) -> dict[str, float]:
@@ -122,10 +121,11 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--baselines", type=int, nargs="+", default=[1])
     parser.add_argument("--worsening", type=float, nargs="+", default=[0, 5, 10])
     parser.add_argument("--planted", choices=("all", "type"), default="all")
+    parser.add_argument("--correlation", type=float, default=0.5, help="of the measures of one gate")
     parser.add_argument("--jobs", type=int, default=1, help="processes; the table does not depend on their number")
     given = parser.parse_args(words)
     scenarios = [
-        Scenario(*each, given.planted)
+        Scenario(*each, given.planted, given.correlation)
         for each in product(
             *(given.pairs, given.writers, given.measures, given.types),
             *(given.runs, given.between, given.baselines, given.worsening),

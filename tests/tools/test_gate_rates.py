@@ -11,10 +11,10 @@ UNCHANGED = Scenario(360, 0, 4, 9, "related", 0.0, 1, 0.0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("writers", [0, 36])
-def test_false_alarms_are_rare_among_eighty_verdicts(writers: int) -> None:
+@pytest.mark.parametrize(("writers", "correlation"), [(0, 0.5), (36, 0.5), (0, 0.9)])
+def test_false_alarms_are_rare_among_eighty_verdicts(writers: int, correlation: float) -> None:
     """At most 5% are promised (of 60 draws at most 8, by chance); without a correction it is far more."""
-    found = rates(replace(UNCHANGED, writers=writers), 60)
+    found = rates(replace(UNCHANGED, writers=writers, correlation=correlation), 60)
     assert found["fail"] <= 100 * 8 / 60
     assert found["uncorrected"] > found["fail"]
     assert found["pass"] >= 50
