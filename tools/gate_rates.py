@@ -7,8 +7,8 @@ The scores of a pair differ by a normal variable, whose mean gives the baseline 
 shared by all runs (`related`: 0.9 of the variance, a model and its fine-tuned version, which disagree on 14% of pairs;
 `unrelated`: none) and in part by the measures of one gate (`--correlation`), and so is what changes it from run to run.
 The worsening, in points of bias score, is planted in all measures and all bias types, or in one of the bias types
-(`--planted type`). `--between` is the standard deviation of what a training does to each bias type, in standard deviations
-of a pair; `--writers` says how many people wrote the pairs, whose pairs correlate (0.1).
+(`--planted type`). `--between` is the standard deviation of what a training does to each bias type, in those of a pair;
+`--writers` says how many people wrote the pairs, whose pairs correlate (0.1).
 """
 
 from __future__ import annotations

@@ -78,6 +78,7 @@ def test_a_size_has_no_other_side() -> None:
     assert not change("lms", 45.0, 60.0, null=50.0).has_turned
     assert not change("mean-word-appd", 0.3, 0.5).has_turned
     assert change("appd", -0.3, 0.5).has_turned
+    assert not change("bias-score", 80.0, 49.99, null=50.0).has_turned  # at 50, as far as can be known
 
 
 def test_a_worse_bias_type_is_said_although_the_whole_is_unchanged() -> None:

@@ -63,10 +63,15 @@ class Comparison:
 
     @property
     def has_turned(self) -> bool:
-        """Whether the values lie on different sides of the reference value: neither better nor worse by itself."""
+        """Whether the values lie on different sides of the reference value: neither better nor worse by itself.
+
+        A value that was farther from it, and is nearer now than the change is known, has not turned.
+        """
         if self.null is None or self.statistic in (*MORE_IS_BETTER, *SIZES):
             return False
-        return (self.a_value - self.null) * (self.b_value - self.null) < 0
+        before, after = self.a_value - self.null, self.b_value - self.null
+        near = abs(after) < abs(before) and abs(after) <= (self.high - self.low) / 2
+        return before * after < 0 and not near
 
     @property
     def difference(self) -> Value:
