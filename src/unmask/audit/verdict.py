@@ -1,7 +1,8 @@
 """The verdict on a headline estimate, which page, Markdown and model card print.
 
 It says what leans in plain words, how sure that is, what known models have, which difference between two models the
-data would show, and what is known of the measure: only for the model family, language and bias types it was tested on.
+data would show, and what is known of the measure: only for the model family, items, language and bias types it was
+tested on.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class MeasureFact:
     measure: str
     statistic: str
     category: str  # the bias type
+    data: str  # whose items of this bias type were scored
     architecture: str  # of the models
     language: str
     r: float  # with the signed dose: only rows of at least 0.85 are in the table
@@ -179,10 +181,11 @@ def validity_line(result: AuditResult, estimate: Estimate) -> str:
 
 
 def facts_about(result: AuditResult, estimate: Estimate) -> list[MeasureFact]:
-    """The biases that a measure follows among those tested: for this architecture, language and these bias types.
+    """The biases that a measure follows among those tested: for this architecture, language, these items and bias types.
 
     Of the statistic of the estimate, or else of another one of the measure. A language that the card does not state
-    and items without a category are not taken for tested.
+    and items without a category are not taken for tested; nor are other items about the bias type, of which some deny
+    the stereotype (`controls`).
     """
     cards = result.meta.get("data") or ()
     card: Mapping[str, Any] = next((each for each in cards if each.get("name") == estimate.data), {})
@@ -191,7 +194,7 @@ def facts_about(result: AuditResult, estimate: Estimate) -> list[MeasureFact]:
     tested = [
         fact
         for fact in measure_facts()
-        if (fact.measure, fact.architecture) == (estimate.measure, architecture)
+        if (fact.measure, fact.data, fact.architecture) == (estimate.measure, estimate.data, architecture)
         and languages == {fact.language}
         and fact.category in categories
     ]
@@ -212,6 +215,5 @@ def measure_facts() -> tuple[MeasureFact, ...]:
 
 
 def _fact(row: Mapping[str, str]) -> MeasureFact:
-    what = row["measure"], row["statistic"], row["category"]
-    tested = row["architecture"], row["language"]
-    return MeasureFact(*what, *tested, float(row["r"]), int(row["models"]), row["command"], row["date"])
+    what = row["measure"], row["statistic"], row["category"], row["data"]
+    return MeasureFact(*what, row["architecture"], row["language"], float(row["r"]), int(row["models"]), row["command"], row["date"])

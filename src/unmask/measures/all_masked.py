@@ -14,7 +14,7 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 ALL_MASKED = Measure(
     name="all-masked",
     title="All tokens masked",
-    reads="share of pairs whose stereotyping sentence has the more frequent words: a baseline, not a bias",
+    reads="share of pairs whose stereotyping sentence is likelier with every word masked: a baseline, not a bias",
     kinds=("masked",),
     probes=probes,
     score=mean_score,
