@@ -40,10 +40,11 @@ def population(folder: Path) -> Path:
 
 
 def concluded(folder: Path, follows: dict[str, str]) -> Finding:
-    """What is concluded when the score of each measure on every bias type follows one dose, or its own."""
+    """What is concluded when the score of each measure on every bias type follows one dose, its own, or none."""
     settings = DiagnosisSettings(doses=population(folder))
     rng = np.random.default_rng(0)
     data, doses = datasets.load("nine-axes"), {"age": AGE, "religion": RELIGION}
+    trends = {**doses, "none": (0,) * len(AGE)}
     seen = []
     for number in range(len(AGE)):
         rows = {
@@ -58,7 +59,7 @@ def concluded(folder: Path, follows: dict[str, str]) -> Finding:
                         "more" if x > 0 else "less",
                     )
                     for item, x in enumerate(
-                        (doses[axis if what == "own" else what][number] + rng.normal(size=40)).tolist()
+                        (trends[axis if what == "own" else what][number] + rng.normal(size=40)).tolist()
                     )
                 ]
                 for axis in doses
@@ -83,6 +84,13 @@ def test_a_measure_follows_the_doses_that_it_rises_with(tmp_path: Path) -> None:
     crossed = by["cps", "mean-difference", "religion"]
     assert crossed["dose of age"].value > 0.9
     assert crossed["margin"].high < 0
+
+
+def test_the_best_of_measures_of_noise_follows_nothing(tmp_path: Path) -> None:
+    """The first of the table was said to follow best, and in the next line not to follow."""
+    found = concluded(tmp_path, {"cps": "none", "aul": "none"})
+    assert found.answers[1] == "no measure is shown to follow a dose"
+    assert "aul (bias-score)" in found.answers[2]
 
 
 def test_every_measure_is_scored_on_the_items_of_each_bias_type(tmp_path: Path) -> None:

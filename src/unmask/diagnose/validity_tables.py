@@ -105,7 +105,8 @@ def _answers(every: Sequence[MeasureValidity], population: DosedModels, models: 
     yield f"{models} models with known doses on {len(axes)} bias types: {', '.join(axes)}"
     if not every:
         return
-    yield f"follows the doses best: {_describe(every[0])}"
+    best = next((each for each in every if any(part.follows for part in each.parts)), None)
+    yield f"follows the doses best: {_describe(best)}" if best else "no measure is shown to follow a dose"
     others = [f"{each.measure} ({each.statistic})" for each in every if not any(part.follows for part in each.parts)]
     yield f"not shown to follow a dose: {', '.join(others) or 'none'}"
     mixed = [
