@@ -354,3 +354,16 @@ def test_beside_more_a_column_stereotype_names_it() -> None:
     assert (named.more, named.groups) == ("A b.", {"stereotype": "b is so"})
     (alone,) = data.from_records([{"stereotype": "A b.", "antistereotype": "A c."}]).items
     assert (alone.more, alone.groups) == ("A b.", {})
+
+
+def test_pairs_of_one_direction_and_pairs_without_are_named() -> None:
+    """A model that always prefers one group wins or loses them all: the score says nothing of stereotypes."""
+    pairs = [{"more": f"she {n}", "less": f"he {n}", "direction": "stereo"} for n in range(9)]
+    (warning,) = data.from_records(pairs).warnings
+    assert warning.startswith("9 of 9 pairs have the direction stereo: a model that always prefers one group")
+    mixed = [*pairs[:5], {"more": "he x", "less": "she x", "direction": "antistereo"}, {"more": "he y", "less": "she y"}]
+    without, most = data.from_records(mixed).warnings
+    assert without == "1 pair has no direction: the mean of both directions leaves them out (pairs/0006)"
+    assert most.startswith("5 of 6 pairs have the direction stereo")
+    even = [*pairs[:3], *({"more": f"he {n}", "less": f"she {n}", "direction": "antistereo"} for n in (7, 8))]
+    assert data.from_records(even).warnings == ()

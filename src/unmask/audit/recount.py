@@ -57,6 +57,8 @@ def _count_rows(items: pa.Table) -> list[Cell]:
 
 def _share(cells: Sequence[Cell], measure: Measure, *, balanced: bool) -> dict[str, float]:
     """The bias score of these rows and its counts; `balanced`: the mean of those of both directions."""
+    if balanced:
+        cells = [cell for cell in cells if cell.get("direction") in DIRECTIONS]
     counted = [cell for cell in cells if cell["outcome"] != "unscored" or (cell["empty"] and measure.empty_span_loses)]
     parts = (
         [[cell for cell in counted if cell.get("direction") == name] for name in DIRECTIONS] if balanced else [counted]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,7 +74,7 @@ def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> Loaded
 
 
 def _sentence_warnings(items: Sequence[Pair], warnings: Sequence[str]) -> list[str]:
-    """The given warnings, and those about the two sentences of a pair."""
+    """The given warnings, and those about the two sentences of a pair and their direction."""
     same = [item.id for item in items if item.more == item.less]
     mixed = [item.id for item in items if _is_composed(item.more) != _is_composed(item.less)]
     ragged = [item.id for item in items if _margins(item.more) != _margins(item.less)]
@@ -82,7 +83,24 @@ def _sentence_warnings(items: Sequence[Pair], warnings: Sequence[str]) -> list[s
         *list_warning(same, "two identical sentences and can only tie"),
         *list_warning(mixed, "sentences in different Unicode normal forms (NFC, NFD): equal words may differ"),
         *list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
+        *_direction_warnings(items),
     ]
+
+
+def _direction_warnings(items: Sequence[Pair]) -> list[str]:
+    """Warnings where the mean of both directions leaves pairs out, or cannot be had."""
+    directions = [item.groups.get("direction", "") for item in items]
+    counts = Counter(name for name in directions if name)
+    without = [item.id for item, name in zip(items, directions, strict=True) if not name]
+    said = list_warning(without, "no direction: the mean of both directions leaves them out") if counts else []
+    for most, number in counts.most_common(1):
+        if number < max(2, sum(counts.values()) - 1):
+            continue
+        said.append(
+            f"{number:,} of {sum(counts.values()):,} pairs have the direction {most}: a model that always prefers one "
+            "group seems to prefer stereotypes here, or to avoid them, whatever is said of it"
+        )
+    return said
 
 
 def _repeat_warnings(repeats: Repeats, counted: str) -> list[str]:

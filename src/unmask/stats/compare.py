@@ -17,7 +17,14 @@ from unmask.core.seeds import generator
 from unmask.core.types import BALANCED, OF_WORDS, USUAL, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
-from unmask.stats.directions import DIRECTIONS, balance_directions, balanced_change, has_both, is_unbalanced
+from unmask.stats.directions import (
+    DIRECTIONS,
+    balance_directions,
+    balanced_change,
+    has_both,
+    is_directed,
+    is_unbalanced,
+)
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
 from unmask.stats.score_intervals import paired_interval, paired_test
@@ -113,7 +120,15 @@ class PairedRuns:
         usual = directions != ""
         if not has_both(directions[usual]) or np.unique(self.a.labels["word"][usual]).size < MIN_CROSSED:
             return None
-        return replace(self, a=self.a.take(usual), b=self.b.take(usual))
+        return self.take(usual)
+
+    def with_direction(self) -> Self:
+        """The items that have a direction."""
+        return self.take(is_directed(self.a.labels["direction"]))
+
+    def take(self, kept: Flags) -> Self:
+        """Some of the items; the others are not counted as left out."""
+        return replace(self, a=self.a.take(kept), b=self.b.take(kept))
 
     def values(self, statistic: str) -> tuple[Floats, Floats]:
         """The values the statistic averages, in each run: by pair (of those restricted to), by term or by word."""
@@ -203,7 +218,7 @@ def paired_statistics(
         for group, whole in groups:
             pair = whole.restrict_to(statistic)
             if measure.summary == "share" and is_unbalanced(pair.a.labels["direction"]):
-                yield f"{BALANCED}{statistic}", group, pair
+                yield f"{BALANCED}{statistic}", group, pair.with_direction()
             yield statistic, group, pair
     ((_, whole), *_) = groups
     if statistic not in CROSSED:

@@ -14,7 +14,7 @@ from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import BALANCED, OF_WORDS, Floats
 from unmask.stats.bootstrap import bootstrap_value
-from unmask.stats.directions import balance_directions, is_unbalanced
+from unmask.stats.directions import balance_directions, is_directed, is_unbalanced
 from unmask.stats.means import crossed_mean, mean_interval, mean_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
 from unmask.stats.units import WORD
@@ -38,11 +38,11 @@ def difference_estimates(table: ScoreTable, seed: int, statistic: str = "mean-di
 
 def _balanced_difference(table: ScoreTable, group: str, seed: int) -> list[Estimate]:
     """`balanced-mean-difference`, the mean over the two directions, where most pairs have the same."""
-    scored = table.take(table.is_scored)
-    directions = scored.labels["direction"]
-    if not is_unbalanced(directions):
+    if not is_unbalanced(table.labels["direction"][table.is_scored]):
         return []
-    values = balance_directions(scored.difference, directions)
+    table = table.take(is_directed(table.labels["direction"]))
+    scored = table.take(table.is_scored)
+    values = balance_directions(scored.difference, scored.labels["direction"])
     value = mean_interval(values, rng=generator(seed, f"balanced {group}"), units=scored.units)
     p = mean_test(values, 0.0, scored.units)
     return [table.estimate(value, f"{BALANCED}mean-difference", group, null=0.0, p=p)]

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binomtest
 
 from unmask.core.estimate import NAN, Value
 from unmask.core.types import Floats
@@ -20,19 +21,33 @@ from unmask.stats.units import Units, sampling_error
 
 DIRECTIONS = ("stereo", "antistereo")
 MOST = 0.55  # of the items in one direction: with more, the directions are unbalanced
+ALPHA = 0.05  # of the test whether there are as many of both
+DIRECTED = 0.9  # share of the items that must have a direction
 
 Flags = NDArray[np.bool_]
 
 
 def is_unbalanced(directions: np.ndarray) -> bool:
-    """Whether all items have a direction, both occur, and one has more than 55% of them."""
-    return has_both(directions) and max(_counts(directions)) > MOST * directions.size
+    """Whether both directions occur, and one has more than 55% of the items, or more than chance would give it.
+
+    Of many items fewer than 55% are enough: a model that always prefers one group would win more than half of them
+    beyond chance.
+    """
+    if not has_both(directions):
+        return False
+    least, most = sorted(_counts(directions))
+    return most > MOST * (least + most) or bool(binomtest(most, least + most).pvalue < ALPHA)
 
 
 def has_both(directions: np.ndarray) -> bool:
-    """Whether all items have a direction, and both occur more than once."""
+    """Whether at least nine of ten items have a direction, and both occur more than once."""
     counts = _counts(directions)
-    return sum(counts) == directions.size and min(counts) > 1
+    return sum(counts) >= DIRECTED * directions.size and min(counts) > 1
+
+
+def is_directed(directions: np.ndarray) -> Flags:
+    """Which items have a direction: the others are in no mean of both."""
+    return np.isin(directions, DIRECTIONS)
 
 
 def _counts(directions: np.ndarray) -> list[int]:

@@ -14,7 +14,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.types import BALANCED, Floats
 from unmask.stats.bootstrap import NO_SPREAD
-from unmask.stats.directions import balanced_share, balanced_test, has_both, is_unbalanced
+from unmask.stats.directions import balanced_share, balanced_test, has_both, is_directed, is_unbalanced
 from unmask.stats.means import mean, mean_test, without_interval
 from unmask.stats.score_intervals import wilson_ends
 from unmask.stats.student import upper_tail
@@ -66,10 +66,13 @@ def balanced_groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
     """Group `all` and the categories, as far as one direction has most of their pairs.
 
     Where that is so of all pairs, also the other categories with both directions: they are shown and tested together.
+    Pairs without a direction are left out.
     """
     groups = [(group, part, part.labels["direction"][part.is_counted]) for group, part in table.all_and_categories()]
     has_mean = has_both if is_unbalanced(groups[0][2]) else is_unbalanced
-    yield from ((group, part) for group, part, directions in groups if has_mean(directions))
+    for group, part, directions in groups:
+        if has_mean(directions):
+            yield group, part.take(is_directed(part.labels["direction"]))
 
 
 def balanced_score(table: ScoreTable, *, group: str) -> Estimate:
