@@ -89,7 +89,7 @@ function drawPair({ measures }, state) {
     el("h2", {}, "Token by token, measures side by side"),
     el("div", { class: "toolbar" }, choice("Show", MODES, state.mode, fill, { id: "mode" })), place,
     measures.some((one) => one.difference !== null && !one.adds_up) ? el("p", { class: "soft" }, `† ${NO_SUM}`) : "",
-    el("h2", {}, "Which words decided"), key(TYPED), ...measures.map((one) => strips(one, TYPED))];
+    el("h2", {}, "How the words add up"), key(TYPED), ...measures.map((one) => strips(one, TYPED))];
 }
 
 /** The difference, and which sentence is likelier; a measure of sizes does not say which. */

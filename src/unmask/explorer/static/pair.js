@@ -30,7 +30,7 @@ function draw(item, line, found, wanted) {
       third ? el("p", {}, el("span", { class: "side" }, `○ ${names.unrelated}`), " ", el("bdi", {}, third)) : null),
     summary(measures, found, names),
     el("h2", {}, "Token by token, measures side by side"), tokenTable(item, found, wanted, names),
-    el("h2", {}, "Which words decided"), key(names),
+    el("h2", {}, "How the words add up"), key(names),
     measures.map((measure) => side(measure, found, several, names)));
 }
 
