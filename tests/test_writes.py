@@ -14,7 +14,7 @@ import pytest
 from fuzz.test_results import MAKERS, make_files
 from unmask.audit.result import load_audit
 from unmask.core.errors import OutputError, ResultError
-from unmask.core.files import RESULT_FILES, append_text, write_text, writing
+from unmask.core.files import KIND_FILES, RESULT_FILES, append_text, write_text, writing
 from unmask.findings.envelope import PAGE, RESULT
 from unmask.findings.figure import Figure, export
 from unmask.findings.renderer import RENDERER
@@ -218,6 +218,16 @@ def test_no_output_is_written_over_a_file_of_a_result(
     with pytest.raises(OutputError, match=r"is a file of the result in .*: give another file"):
         outputs[1]()
     assert {path.name: path.read_bytes() for path in audit.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", KIND_FILES)
+def test_no_report_is_written_over_answers_or_annotations(name: str, audit: Path) -> None:
+    """What people judged by hand would be gone."""
+    (audit / name).write_text("kept", encoding="utf-8")
+    for output in ({"format": "csv", "out": audit / name}, {"card": audit / name}):
+        with pytest.raises(OutputError, match="is a file of the result in"):
+            report(load_audit(audit), **output)
+    assert (audit / name).read_text(encoding="utf-8") == "kept"
 
 
 def test_a_file_that_only_has_such_a_name_is_written(tmp_path: Path) -> None:

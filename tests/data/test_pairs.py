@@ -361,7 +361,11 @@ def test_pairs_of_one_direction_and_pairs_without_are_named() -> None:
     pairs = [{"more": f"she {n}", "less": f"he {n}", "direction": "stereo"} for n in range(9)]
     (warning,) = data.from_records(pairs).warnings
     assert warning.startswith("9 of 9 pairs have the direction stereo: a model that always prefers one group")
-    mixed = [*pairs[:5], {"more": "he x", "less": "she x", "direction": "antistereo"}, {"more": "he y", "less": "she y"}]
+    mixed = [
+        *pairs[:5],
+        {"more": "he x", "less": "she x", "direction": "antistereo"},
+        {"more": "he y", "less": "she y"},
+    ]
     without, most = data.from_records(mixed).warnings
     assert without == "1 pair has no direction: the mean of both directions leaves them out (pairs/0006)"
     assert most.startswith("5 of 6 pairs have the direction stereo")

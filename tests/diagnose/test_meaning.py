@@ -253,6 +253,17 @@ def test_nothing_to_read_is_said_and_still_drawn() -> None:
     assert of.finding.plots[0].chart.to_dict()
 
 
+def test_pairs_with_a_special_token_written_in_them_are_left_out() -> None:
+    """`[MASK]` in a sentence would be read, and counted, as the mask."""
+    data = training_data()["stereoset"]
+    spelt = [Pair(f"x/{n}", f"{each.more} [MASK]", f"{each.less} [MASK]") for n, each in enumerate(data.items[:3])]
+    model = half_trained_model("bert-uncased")
+    plain, mixed = (
+        diagnose(model, replace(data, items=items), draws=2).finding for items in (data.items, (*data.items, *spelt))
+    )
+    assert mixed.answers == plain.answers
+
+
 def test_no_draws_and_causal_models_are_refused() -> None:
     data = training_data()["stereoset"]
     with pytest.raises(DataError, match="draws is 0, expected at least 1"):

@@ -209,6 +209,31 @@ def test_a_bias_score_that_is_not_that_of_the_items_is_refused(folder: Path) -> 
         unmask.load(folder)
 
 
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"null": 90.0}, r"aul bias-score on nine-axes, all, has the reference value 90.0, expected 50.0"),
+        ({"group": "category=age"}, r"category=age, is there without the score of all items"),
+    ],
+)
+def test_a_score_of_all_items_that_was_edited_is_refused(edit: dict[str, Any], message: str, folder: Path) -> None:
+    """58% against a reference value of 90 reads "less often than chance", and a category would be the headline."""
+    meta = json.loads((folder / RESULT).read_text("utf-8"))
+    shares = [each for each in meta["estimates"] if each["statistic"] == "bias-score"]
+    meta["estimates"] = [{**each, **edit} if each["group"] == "all" else each for each in shares]
+    (folder / RESULT).write_text(json.dumps(meta), encoding="utf-8")
+    with pytest.raises(ResultError, match=message):
+        unmask.load(folder)
+
+
+def test_a_result_that_does_not_describe_its_tables_is_refused(folder: Path) -> None:
+    """Without their hashes any edited table would be read."""
+    meta = json.loads((folder / RESULT).read_text("utf-8"))
+    (folder / RESULT).write_text(json.dumps({**meta, "tables": None}), encoding="utf-8")
+    with pytest.raises(ResultError, match="does not describe its tables"):
+        unmask.load(folder)
+
+
 def test_damage_to_the_values_of_a_table_is_noticed(folder: Path) -> None:
     """A flipped bit would be another score."""
     group, content = pq.read_metadata(folder / ITEMS).row_group(0), bytearray((folder / ITEMS).read_bytes())

@@ -244,7 +244,7 @@ def test_the_tokenizer_is_part_of_the_fingerprint(
 def test_the_roles_of_special_tokens_are_part_of_the_fingerprint(tmp_path: Path) -> None:
     folder = zoo.build("bert-uncased", tmp_path / "model")
     before = open_lm(folder).facts.fingerprint
-    rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update(cls_token="[SEP]"))
+    rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update(unk_token="[SEP]"))
     assert open_lm(folder).facts.fingerprint != before
 
 
@@ -265,11 +265,12 @@ def test_a_tokenizer_in_python_is_part_of_the_fingerprint(tmp_path: Path) -> Non
     ("name", "role", "token"),
     [
         *[("bert-uncased", "mask", "the"), ("bert-uncased", "pad", "the"), ("bert-uncased", "sep", "a")],
+        *[("bert-uncased", "mask", "masked"), ("bert-uncased", "mask", "[PAD]"), ("bert-uncased", "sep", "[CLS]")],
         *[("roberta", "mask", "Ġthe"), ("xlm-roberta", "cls", "."), ("gpt2", "pad", "the"), ("llama", "mask", "▁the")],
     ],
 )
 def test_a_word_as_a_special_token_is_refused(name: str, role: str, token: str, tmp_path: Path) -> None:
-    """A wrong name in tokenizer_config.json cuts a word out of all sentences, and no check would fail."""
+    """A wrong name in tokenizer_config.json cuts a word out of all sentences, or puts another token for the mask."""
     folder = zoo.build(name, tmp_path / "model")
     rewrite_json(folder / "tokenizer_config.json", lambda settings: settings.update({f"{role}_token": token}))
     message = refusal(folder)

@@ -27,9 +27,13 @@ Cell = Mapping[str, Any]  # the labels of some rows, their outcome, and how many
 def check_shares(result: AuditResult) -> None:
     """Refuse a result whose bias scores are not those of its items; measures that are not installed are left out."""
     cells = _count_rows(result.items)
-    for stored in result.meta["estimates"]:
-        if stored["measure"] not in MEASURES or stored["statistic"] not in (SCORE, f"{BALANCED}{SCORE}"):
-            continue
+    scores = [
+        stored
+        for stored in result.meta["estimates"]
+        if stored["measure"] in MEASURES and stored["statistic"] in (SCORE, f"{BALANCED}{SCORE}")
+    ]
+    _check_headlines(scores, str(result.folder))
+    for stored in scores:
         name, _, label = stored["group"].partition("=")
         own = [
             cell
@@ -43,6 +47,19 @@ def check_shares(result: AuditResult) -> None:
             raise ResultError(
                 f"{result.folder}: {what} is {_listed(stored)} in {RESULT}, but {_listed(counted)} in {ITEMS}: "
                 "one of them was changed, run the audit again"
+            )
+
+
+def _check_headlines(scores: Sequence[Mapping[str, Any]], folder: str) -> None:
+    """Refuse scores of groups without that of all items, which they would be taken for, and other reference values."""
+    whole = {(stored["measure"], stored["data"]) for stored in scores if stored["group"] == "all"}
+    for stored in scores:
+        what = f"{folder}: {stored['measure']} {stored['statistic']} on {stored['data']}, {stored['group']},"
+        if (stored["measure"], stored["data"]) not in whole:
+            raise ResultError(f"{what} is there without the score of all items: it was changed, run the audit again")
+        if stored["null"] != (null := MEASURES[stored["measure"]].null):
+            raise ResultError(
+                f"{what} has the reference value {stored['null']}, expected {null}: it was changed, run the audit again"
             )
 
 

@@ -216,4 +216,6 @@ def measure_facts() -> tuple[MeasureFact, ...]:
 
 def _fact(row: Mapping[str, str]) -> MeasureFact:
     what = row["measure"], row["statistic"], row["category"], row["data"]
-    return MeasureFact(*what, row["architecture"], row["language"], float(row["r"]), int(row["models"]), row["command"], row["date"])
+    return MeasureFact(
+        *what, row["architecture"], row["language"], float(row["r"]), int(row["models"]), row["command"], row["date"]
+    )

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from unmask.core.signals import unfinished
 
 PARTIAL = ".partial"  # suffix of a file that is being written
 RESULT_FILES = ("result.json", "items.parquet", "tokens.parquet")  # of a result folder, and of nobody else's
+KIND_FILES = ("answers.jsonl", "judgements.csv", "sentences.csv")  # of one kind of result, which writes them itself
 _number = itertools.count()
 
 
@@ -45,11 +46,11 @@ def partial_file(path: Path) -> Iterator[Path]:
             unfinished.discard(partial)
 
 
-def refuse_result_file(path: Path) -> None:
+def refuse_result_file(path: Path, names: Collection[str] = RESULT_FILES) -> None:
     """Refuse to write over a file of a result folder; results are written by `unmask.findings.folder` alone."""
     try:
         target = path.resolve()
-        meta = read_json(target.with_name(RESULT_FILES[0])) if target.name in RESULT_FILES and target.exists() else None
+        meta = read_json(target.with_name(RESULT_FILES[0])) if target.name in names and target.exists() else None
     except (UnmaskError, OSError, RuntimeError):  # no result beside it, or no such place: writing says so
         return
     if isinstance(meta, dict) and {"schema", "unmask"} <= meta.keys():

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from unmask.audit.scoring import special_token_in
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.estimate import Value
@@ -45,8 +46,8 @@ class PerturbedAccuracy:
 
 
 def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -> EncodedSentences:
-    """Encode the given sentences of every pair, leaving out pairs with none or with an unscorable one."""
-    wanted = {item.id: texts(item) for item in items}
+    """Encode the given sentences of every pair, leaving out pairs with none, an unscorable one or a special token."""
+    wanted = {item.id: texts(item) for item in items if not special_token_in(item, lm)}
     lm.prime([text for sentences in wanted.values() for text in sentences])
     version: EncodedSentences = {}
     for item, sentences in wanted.items():

@@ -32,6 +32,7 @@ from unmask.models.weights import fingerprint, refuse_bad_weights, refuse_not_fi
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", **dict.fromkeys(QUANTISED, "float32")}
 SHORT_TEXT = "a b"
+_ROLES, _READ = ("mask", "sep", "cls", "pad", "unk"), ("mask", "sep", "cls")  # of special tokens; those a model reads
 _WORD = re.compile(r"(##|[▁Ġ ])?([^\W_]+|[!-~])")  # a word, a piece of one, or one symbol
 AUTO_CLASSES: dict[ModelKind, str] = {
     "masked": "AutoModelForMaskedLM",
@@ -282,13 +283,20 @@ def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: ModelKind, name: str
 
 
 def _refuse_words_as_special(tokenizer: Any, folder: ModelFolder) -> None:
-    """Raise ModelError when a special token is a word, which would be cut out of sentences.
+    """Raise ModelError when a special token is a word, which would be cut out of sentences, or that of another role.
 
-    A token named as its role (`PAD`) is none, nor, but for the mask, one that tokenizer.json lists as special.
+    A token named as its role in capitals (`PAD`) is no word, nor, but for the mask, one that tokenizer.json lists as
+    special.
     """
     for name, token in tokenizer.special_tokens_map.items():
         role = name.removesuffix("_token")
-        if not _WORD.fullmatch(token) or role in token.lower():
+        others = [other for other in _ROLES if other in token.lower() and other != role]
+        if role in _READ and others and role not in token.lower():
+            raise ModelError(
+                f"{folder.name} has {quote(token)} as its {role} token, expected one of its own, such as "
+                f"[{role.upper()}]: sentences would be read wrongly; correct {name} in tokenizer_config.json"
+            )
+        if not _WORD.fullmatch(token) or (role in token.lower() and token.isupper()):
             continue
         path = folder.find("tokenizer.json")
         listed = [] if path is None else read_object(path).get("added_tokens", [])

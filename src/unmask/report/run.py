@@ -14,7 +14,7 @@ from unmask.audit.compare import compare
 from unmask.audit.result import AuditResult, load
 from unmask.core.boundary import read_json
 from unmask.core.errors import OutputError, ResultError, UnmaskError
-from unmask.core.files import lock_folder, write_text
+from unmask.core.files import KIND_FILES, RESULT_FILES, lock_folder, refuse_result_file, write_text
 from unmask.findings import Finding, Section, charts, html, latex, markdown
 from unmask.findings.envelope import PAGE, RESULT, Result, build
 from unmask.findings.figure import Figure, export
@@ -58,6 +58,9 @@ def report(
     view = _View.of(results) if format == "html" or figures is not None else None
     others = [Path(path) for path in (figures, card) if path is not None]
     path = Path(out) if out is not None else Path(PAGE) if format == "html" and not others else None
+    for target in (path, card):
+        if target is not None:
+            refuse_result_file(Path(target), (*RESULT_FILES, *KIND_FILES))
     if format != "html":
         text = _tables(results, format, names, tables if layout == "wide" else None)
     else:

@@ -112,6 +112,15 @@ def test_a_request_log_that_cannot_be_written_is_one_line(server: Server, tmp_pa
         opened(server, request_log=tmp_path / "file" / "log.jsonl")
 
 
+def test_a_request_log_is_not_written_into_a_table_of_a_result(server: Server, tmp_path: Path) -> None:
+    """Lines appended to `items.parquet` left a run that nobody can read."""
+    (tmp_path / "result.json").write_text('{"schema": 2, "unmask": "0.1.0"}', encoding="utf-8")
+    (tmp_path / "items.parquet").write_bytes(b"PAR1")
+    with pytest.raises(OutputError, match="is a file of the result in"):
+        opened(server, request_log=tmp_path / "items.parquet")
+    assert (tmp_path / "items.parquet").read_bytes() == b"PAR1"
+
+
 def test_a_key_that_no_header_can_hold_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNMASK_API_KEY", "a\nb")
     with pytest.raises(DataError, match="characters that no key has"):

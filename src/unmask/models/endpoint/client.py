@@ -17,7 +17,7 @@ import httpx
 
 from unmask.core.environment import api_key
 from unmask.core.errors import ModelError, one_line, shorten
-from unmask.core.files import cache_dir, writing
+from unmask.core.files import KIND_FILES, RESULT_FILES, cache_dir, refuse_result_file, writing
 from unmask.core.options import Serving
 from unmask.models.endpoint.address import Address
 
@@ -176,6 +176,7 @@ class RequestLog:
     def __init__(self, path: Path | None) -> None:
         self.path = path or cache_dir() / "endpoints" / "requests.jsonl"
         self._lock = threading.Lock()
+        refuse_result_file(self.path, (*RESULT_FILES, *KIND_FILES))
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if path is None and self.path.is_file() and self.path.stat().st_size > LARGEST_LOG:
