@@ -77,7 +77,7 @@ def _scored(
         parts = text.split()
         logprobs = -rng.exponential(2.0, len(parts))
         if "slot" in item.groups:
-            scores[side] = float(rng.uniform(0, 0.5)) + (0.1 * lean if side == "more" else 0.0)
+            scores[side] = float(rng.uniform(0, 0.4)) + (0.1 * lean if side == "more" else 0.0)
         else:
             logprobs[0] -= lean if side == "less" else 0.0
             scores[side] = math.fsum(logprobs)
