@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WORSE = "worse"
+SMALL = "worse, by less than the gate counts as a change"
+UNSURE = "worse, but not beyond chance for the gate"
 NO_CHANGE, NOT_TESTED = "no significant change", "not tested"
 UNKNOWN = "a measure unknown to this version of unmask"
 COLOURED = (
@@ -161,6 +164,15 @@ def is_significant(comparison: Comparison) -> bool:
     return comparison.difference.excludes(0)
 
 
+def read_worsening(comparison: Comparison) -> str:
+    """Whether a significant change is for the worse, as the gate says; empty if not, or if the distances do not say."""
+    if comparison.is_worse:
+        return WORSE
+    if comparison.worsening <= 0 or comparison.has_turned:
+        return ""
+    return SMALL if comparison.worsening < comparison.least else UNSURE
+
+
 def read_change(comparison: Comparison) -> str:
     """The change in plain words."""
     if not math.isfinite(comparison.change):
@@ -168,9 +180,9 @@ def read_change(comparison: Comparison) -> str:
     if not is_significant(comparison):
         corrected = comparison.difference.excludes(0)
         return NOT_TESTED if not comparison.tested else f"{NO_CHANGE}{' after correction' if corrected else ''}"
-    way = "rose" if comparison.change > 0 else "fell"
+    way, worse = "rose" if comparison.change > 0 else "fell", read_worsening(comparison)
     if comparison.statistic in ("lms", "icat"):
-        return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"
+        return f"{way}: {worse or 'better'} by this statistic"
     if (null := comparison.null) is None:
         return way
     where = "further from its reference value"
@@ -178,9 +190,7 @@ def read_change(comparison: Comparison) -> str:
         where = "to the other side of its reference value"
     elif abs(comparison.b_value - null) < abs(comparison.a_value - null):
         where = "nearer to its reference value"
-    elif comparison.worsening > 0:
-        where += " (worse)"
-    return f"{way}, {where}"
+    return f"{way}, {where}{f' ({worse})' if worse else ''}"
 
 
 def change_row(comparison: Comparison, *, several: bool) -> dict[str, Any]:
