@@ -18,7 +18,7 @@ from unmask.core.estimate import Estimate
 from unmask.core.types import Check, Floats
 from unmask.findings.envelope import Result, build
 from unmask.report.change_summary import summarize_changes
-from unmask.report.comparison_page import compare_runs
+from unmask.report.comparison_page import compare_runs, page
 from unmask.stats import Comparison
 
 from . import fake
@@ -124,6 +124,20 @@ def test_compare_and_page_call_worse_what_the_gate_fails(tmp_path: Path) -> None
     assert "0.20 instead of 0.16 by aul (worse, by less than the gate counts as a change)" in said["near", "little"]
     assert "by aul (worse, on the other side of no preference now)" in said["below", "above"]
     assert "by aul (worse)" in said["near", "above"]
+
+
+def test_compare_and_card_say_how_visible_words_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Training can harm how words are read without a check that fails; the page said it in a folded table alone."""
+    for name, share in (("a", "98.0%"), ("b", "61.0%")):
+        save(tmp_path / name, pairs(40, 80), checks=[OK, Check("own/unmasked-accuracy", True, f"{share}; more")])
+    with pytest.raises(SystemExit):
+        main(["compare", str(tmp_path / "a"), str(tmp_path / "b")])
+    printed, runs = capsys.readouterr().out, [load_audit(tmp_path / name) for name in "ab"]
+    card, _, _ = page(runs, compare_runs(runs)).partition("</header>")
+    for name, share in (("a", "98.0%"), ("b", "61.0%")):
+        assert f"{name}, own/unmasked-accuracy: {share}\n" in printed
+        assert f", own/unmasked-accuracy: {share}.</p>" in card
+    assert "better model" not in card
 
 
 def test_a_category_of_all_items_is_tested_once(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
 from unmask.findings import numbers
+from unmask.findings.envelope import Result
 from unmask.report.citations import source
 from unmask.report.selection import group_name, is_open
 
@@ -148,6 +149,16 @@ def summarize_checks(runs: Sequence[AuditResult], names: Sequence[str]) -> list[
             outcomes.setdefault(kind, []).append(replace(check, name=where))
     summaries = [CheckSummary(kind, WHY.get(kind, ""), tuple(results)) for kind, results in outcomes.items()]
     return sorted(summaries, key=lambda summary: summary.ok)
+
+
+def visible_words(results: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """How well each model reads visible words: training can damage that, which no score shows."""
+    return [
+        f"{name}, {check.name}: {check.detail.partition(';')[0]}"
+        for name, result in zip(names, results, strict=True)
+        for check in result.checks
+        if check.name.rpartition("/")[2] == "unmasked-accuracy"
+    ]
 
 
 def lettered_names(names: Sequence[str]) -> list[str]:
