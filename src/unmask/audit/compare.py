@@ -64,10 +64,12 @@ def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Itera
         for measure, data, rows_a, rows_b in shared:
             found = comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
             for comparison in found:
-                judged = verdicts.get((measure.name, data, comparison.statistic, comparison.group))
                 tested = comparison.tested and not a.is_baseline(measure.name)
-                answer = {"answer": judged.answer, "least": judged.least} if judged else {}
-                yield replace(comparison, tested=tested, **answer)
+                verdict = verdicts.get((measure.name, data, comparison.statistic, comparison.group))
+                judged = (
+                    comparison if verdict is None else replace(comparison, answer=verdict.answer, least=verdict.least)
+                )
+                yield replace(judged, tested=tested)
     else:
         for old, new in shared_estimates(a, b):
             (low, high), change = mover_interval(old, new), new.value - old.value
