@@ -63,7 +63,7 @@ def test_a_worse_run_fails(gate) -> None:
     assert said.lines[0].startswith("FAIL own aul bias-score: 52.5 → 77.5, +25.0 (")
     assert said.lines[0].endswith(", worse beyond chance: p < 0.001 after Holm (n 400)")
     assert said.lines[-1].startswith("FAIL: worse in 2 of 4 verdicts. These two checkpoints differ; ")
-    assert gate("fair", "--baseline", "unfair").lines[0].endswith(", better (n 400)")
+    assert gate("fair", "--baseline", "unfair").lines[0].endswith(", nearer to 50 (n 400)")
     assert gate("unfair", "--baseline", "fair", "--tolerance", "40").code == 0
     assert gate("unfair", "--baseline", "fair", "--measure", "cps").code == 0
 
@@ -75,7 +75,9 @@ def test_too_few_items_cannot_tell(gate) -> None:
     assert said.code == 3
     assert said.lines[0].startswith("CANNOT TELL own aul bias-score: 50.0 → 58.3, +8.3 (")
     assert "would be found in 80 of 100 cases (n 12)" in said.lines[0]
-    assert said.lines[-1] == "CANNOT TELL: 2 of 2 verdicts: use more items, or accept a larger margin"
+    assert said.lines[-1] == (
+        "CANNOT TELL: 2 of 2 verdicts: use more items, or accept a larger margin than 10.0 points and 0.209 nats"
+    )
     save(Path("one"), pairs(0, 1))
     save(Path("won"), pairs(1, 1))
     assert gate("won", "--baseline", "one").lines[0].endswith("without an interval: too few: 1 items (n 1)")
@@ -200,6 +202,27 @@ def test_options_that_let_everything_pass_are_refused(expected: str, gate) -> No
     assert said.code == 2
     assert said.err.startswith(f"unmask: {expected}")
     assert said.err.count("\n") == 1
+
+
+def test_a_worsening_that_is_no_difference_of_the_values_is_in_words(gate) -> None:
+    """The distance from 50 changed by 5 and 15 points: "44.0 → 61.0, +5.0" would look miscalculated."""
+    for name, won in (("below", 176), ("above", 244), ("far", 116)):
+        save(Path(name), pairs(won, 400))
+    turned, back, below = (
+        gate(b, "--baseline", a).lines[0] for a, b in map(str.split, ("below above", "above below", "below far"))
+    )
+    assert "44.0 → 61.0, 5.0 farther from 50 (−" in turned
+    assert "61.0 → 44.0, 5.0 nearer to 50 (−" in back
+    assert "44.0 → 29.0, 15.0 farther from 50 (" in below
+
+
+def test_the_last_line_says_when_the_items_are_too_few_for_the_usual_margin(gate) -> None:
+    """A pass with 5 points and one with 6 would look alike."""
+    save(Path("a"), pairs(60, 120))
+    save(Path("b"), pairs(59, 120))
+    said = gate("b", "--baseline", "a").lines[-1]
+    assert said == "PASS: not worse by more than 6.3 points (too few items for 5.0) and 0.100 nats in 2 verdicts"
+    assert "few" not in gate("b", "--baseline", "a", "--margin", "bias-score=6.3").out
 
 
 def test_one_number_for_different_units_is_refused_with_an_example(gate) -> None:

@@ -125,7 +125,8 @@ def many_words(professions: float, women: float, *, seed: int = 0, words: int = 
     ("values", "expected", "said"),
     [
         (((0.3, -0.3), (-0.3, -0.2)), ("men are expected before", "women are expected after"), "still expected"),
-        (((-0.3, -0.3), (0.002, 0.1)), ("women are expected before", "no preference is found after"), "no longer"),
+        (((-0.3, -0.3), (0.002, 0.1)), ("women are expected before", "no preference is found after"), "men are"),
+        (((-0.3, -0.3), (0.002, 0.01)), ("women are expected before", "no preference is found after"), "no preference"),
         (((0.002, 0.002), (0.002, 0.002)), ("no preference is found before", "no preference is found after"), ""),
         (((0.002, -0.02), (0.002, -0.004)), ("no preference is found before", "no preference is found after"), ""),
     ],

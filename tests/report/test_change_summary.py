@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from unmask.audit.result import AuditResult
@@ -31,7 +32,7 @@ def test_words_that_lean_further_are_said_although_the_mean_is_unchanged() -> No
     changes = [change("appd", 0.314, 0.380, p_holm=0.531), change("mean-word-appd", 0.316, 0.760)]
     assert summarize_changes(run(), run(), changes) == [
         "On Templates single words lean further than before: 0.76 instead of 0.32 by ppd (worse)",
-        "The overall mean on Templates (ppd) did not change measurably",
+        "The overall mean on Templates (ppd): no change beyond chance among 2 tests",
     ]
 
 
@@ -57,8 +58,8 @@ def test_the_worse_comes_first_and_a_score_nearer_to_its_reference_value_is_not_
     ]
 
 
-def test_a_score_on_the_other_side_of_its_reference_value_is_called_neither_better_nor_worse() -> None:
-    """The gate fails 70 → 31 ("on the other side of 50 now"), and cannot tell whether −0.209 → 0.581 is worse."""
+def test_without_the_gate_a_score_on_the_other_side_is_called_neither_better_nor_worse() -> None:
+    """The distances alone do not say whether 70 → 31 is worse."""
     changes = [
         change("bias-score", 70.0, 31.0, measure="aul", data="pairs", null=50.0),
         change("association", -0.209, 0.581, measure="lpbs"),
@@ -71,6 +72,27 @@ def test_a_score_on_the_other_side_of_its_reference_value_is_called_neither_bett
         f"On Templates the mean association moved towards men: 0.58 instead of −0.21 by lpbs ({turned})",
         f"By category, {turned}: work (the mean association 0.58 instead of −0.21 by lpbs)",
     ]
+
+
+def test_a_change_that_is_small_for_the_gate_is_called_so_with_digits_that_show_it() -> None:
+    """0.01 instead of 0.00 (worse) stood beside a gate that does not count so little as a change."""
+    known: dict[str, Any] = {"measure": "aul", "answer": "cannot tell"}
+    (small,) = summarize_changes(run(), run(), [change("mean-difference", 0.004, 0.011, least=0.014, **known)])
+    assert small.endswith("0.011 instead of 0.004 by aul (worse, by less than the gate counts as a change)")
+    (unsure,) = summarize_changes(run(), run(), [change("mean-difference", 0.2, 0.4, least=0.1, **known)])
+    assert unsure.endswith("0.40 instead of 0.20 by aul (worse, but not beyond chance for the gate)")
+
+
+def test_what_the_gate_fails_is_said_first_and_in_the_sentence_of_its_category() -> None:
+    """The gate fails −0.92 → 1.62 on occupation; "on the other side" alone said neither better nor worse."""
+    known: dict[str, Any] = {"measure": "sss", "answer": "worse", "p_holm": 0.06}
+    turned = change("mean-difference", -0.92, 1.62, **known)
+    whole = change("association", -0.2, 0.6, measure="lpbs")
+    shares = change("bias-score", 33.0, 72.0, null=50.0, group="category=occupation")
+    lines = summarize_changes(run(), run(), [whole, turned, replace(turned, group="category=occupation"), shares])
+    worse = "worse, on the other side of no preference now"
+    assert lines[0].endswith(f": 1.62 instead of −0.92 by sss ({worse})")
+    assert lines[-1] == f"By category, {worse}: occupation (the mean difference 1.62 instead of −0.92 by sss)"
 
 
 def test_a_size_has_no_other_side() -> None:
@@ -100,10 +122,10 @@ def test_without_a_significant_change_that_is_said_with_the_number_of_tests() ->
     baseline: dict[str, Any] = {"measure": "all-masked", "null": 50.0, "p_holm": None, "tested": False}
     changes = [change("appd", 0.3, 0.4, p_holm=0.2), change("bias-score", 44.0, 60.0, **baseline)]
     (said,) = summarize_changes(run(), run(), changes)
-    assert said == "No number changed measurably (1 test over all items, corrected by Holm)"
+    assert said == "No change is beyond chance (1 test over all items, corrected by Holm)"
     by_category = [change("appd", 0.3, 0.4, group=f"category={name}", p_holm=0.9) for name in ("work", "home")]
     (said,) = summarize_changes(run(), run(), [*changes, *by_category])
-    assert said == "No number changed measurably (1 test over all items, 2 by category, corrected by Holm)"
+    assert said == "No change is beyond chance (1 test over all items, 2 by category, corrected by Holm)"
     assert summarize_changes(run(), run(), []) == ["No number can be compared"]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from audit.gated import OK, leans, pairs, save
@@ -14,10 +15,10 @@ from unmask.audit.result import AuditResult, load_audit
 from unmask.cli import main
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
-from unmask.core.types import Check
+from unmask.core.types import Check, Floats
 from unmask.findings.envelope import Result, build
 from unmask.report.change_summary import summarize_changes
-from unmask.report.comparison_page import compare_runs
+from unmask.report.comparison_page import compare_runs, page
 from unmask.stats import Comparison
 
 from . import fake
@@ -92,10 +93,51 @@ def test_compare_does_not_deny_what_the_gate_finds_by_bias_type(
     with pytest.raises(SystemExit):
         main(["compare", *map(str, runs)])
     said, _, table = capsys.readouterr().out.partition("Changes from a")
-    assert "No number changed measurably" not in said
+    assert "No change is beyond chance" not in said
     assert "b: By category, worse: age (" in said
-    assert "b: Over all items the share of stereotyping sentences (aul); the mean difference (aul) did not" in said
+    assert "b: Over all items the share of stereotyping sentences (aul); the mean difference (aul): no change" in said
     assert "age" not in table  # the table has categories with --categories only
+
+
+def by_differences(folder: Path, differences: Floats) -> AuditResult:
+    """Pairs with these differences of scores."""
+    rows = [
+        fake.row("aul", f"own/{i:03}", float(value), 0.0, data="own", category="gender", unrelated=None)
+        for i, value in enumerate(differences)
+    ]
+    return saved(folder, rows)
+
+
+def test_compare_and_page_call_worse_what_the_gate_fails(tmp_path: Path) -> None:
+    """A worsening that the gate calls no change was "worse", and one to the other side that it fails was not."""
+    rng = np.random.default_rng(0)
+    noise, small = rng.normal(0.0, 1.0, 300), rng.normal(0.04, 0.02, 300)
+    means = {"below": noise - 0.9, "near": noise + 0.2, "little": noise + small + 0.2, "above": noise + 1.2}
+    runs = {name: by_differences(tmp_path / name, values) for name, values in means.items()}
+    said = {}
+    for a, b in (("near", "little"), ("near", "above"), ("below", "above"), ("above", "below")):
+        whole, split = compare_runs([runs[a], runs[b]])
+        answers = {(each.statistic, each.group): each.answer for each in gate(runs[b], runs[a]).verdicts}
+        assert {(each.statistic, each.group): each.answer for each in whole} == answers
+        said[a, b] = "; ".join(summarize_changes(runs[a], runs[b], (*whole, *split)))
+        assert ("(worse)" in said[a, b] or "(worse, on" in said[a, b]) == (gate(runs[b], runs[a]).answer == "fail")
+    assert "0.20 instead of 0.16 by aul (worse, by less than the gate counts as a change)" in said["near", "little"]
+    assert "by aul (worse, on the other side of no preference now)" in said["below", "above"]
+    assert "by aul (worse)" in said["near", "above"]
+
+
+def test_compare_and_card_say_how_visible_words_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Training can harm how words are read without a check that fails; the page said it in a folded table alone."""
+    for name, share in (("a", "98.0%"), ("b", "61.0%")):
+        save(tmp_path / name, pairs(40, 80), checks=[OK, Check("own/unmasked-accuracy", True, f"{share}; more")])
+    with pytest.raises(SystemExit):
+        main(["compare", str(tmp_path / "a"), str(tmp_path / "b")])
+    printed, runs = capsys.readouterr().out, [load_audit(tmp_path / name) for name in "ab"]
+    card, _, _ = page(runs, compare_runs(runs)).partition("</header>")
+    for name, share in (("a", "98.0%"), ("b", "61.0%")):
+        assert f"{name}, own/unmasked-accuracy: {share}\n" in printed
+        assert f", own/unmasked-accuracy: {share}.</p>" in card
+    assert "better model" not in card
 
 
 def test_a_category_of_all_items_is_tested_once(tmp_path: Path) -> None:
@@ -109,7 +151,7 @@ def test_the_number_of_tests_is_that_of_the_correction(tmp_path: Path) -> None:
     runs = [saved(tmp_path / str(won), pairs(won, 80) + pairs(won, 80, "all-masked")) for won in (40, 41, 42)]
     changes = compare(*runs, categories=True)
     (said,) = summarize_changes(runs[0], runs[2], changes, number=2)
-    assert said == "No number changed measurably (4 tests over all items, corrected by Holm)"
+    assert said == "No change is beyond chance (4 tests over all items, corrected by Holm)"
 
 
 def professions(he: float, usual: float, measure: str = "ppd") -> list[dict[str, Any]]:

@@ -218,7 +218,7 @@ def _comparison(**changes: Any) -> Comparison:
         ({"p_holm": 0.06}, 50.0, "no significant change after correction"),
         ({"p_holm": None, "low": -1.0, "high": 1.0}, 50.0, "no significant change"),
         ({"p_holm": None}, None, "fell"),
-        ({"statistic": "lms", "change": 3.0}, 50.0, "rose: better by this statistic"),
+        ({"statistic": "lms", "b_value": 66.0, "change": 6.0}, 50.0, "rose: better by this statistic"),
         ({"change": math.nan}, 50.0, "not measured in both"),
         ({"tested": False}, 50.0, "not tested"),
     ],

@@ -65,6 +65,13 @@ def test_categories_of_one_run_are_rows() -> None:
     assert "n = 5 to 40; 95% intervals are at most 70.0 wide" in table.note
 
 
+def test_one_measure_is_named_in_the_singular() -> None:
+    run = an_audit("one", 61.2, 44.0)
+    run.meta["estimates"] = [each for each in run.meta["estimates"] if each["measure"] == "cps"]
+    note = one_table(wide_tables.by_category([run], ["one"])).note
+    assert "in the row all over 1 measure." in note
+
+
 def test_a_measure_that_a_run_lacks_is_a_dash_and_a_failed_check_marks_its_row() -> None:
     other = an_audit("two", 52.0, 50.0, checks=(Check("head", False, "random"),))
     kept = [replace(each) for each in other.estimates if each.measure == "cps"]

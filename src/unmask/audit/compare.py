@@ -8,7 +8,7 @@ if the estimates were independent, which is on the safe side where both models s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,11 @@ from unmask.core.types import Measure, Row
 from unmask.data.occupations import with_usual_gender
 from unmask.findings.envelope import Result
 from unmask.stats import Comparison, apply_holm, comparisons
+from unmask.stats.gate import Allowance, GateVerdict, decide
+from unmask.stats.worsening import worsenings
 
 MOVER = "MOVER"
+Shared = tuple[Measure, str, list[Row], list[Row]]  # a measure, a dataset, and its rows in both results
 
 
 def compare(
@@ -56,14 +59,32 @@ def _family(comparison: Comparison) -> str:
 
 def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Iterator[Comparison]:
     if isinstance(a, AuditResult) and isinstance(b, AuditResult):
-        for measure, data, rows_a, rows_b in _shared_rows(a, b):
+        shared = list(_shared_rows(a, b))
+        verdicts = _verdicts([each for each in shared if not a.is_baseline(each[0].name)], seed, independent)
+        for measure, data, rows_a, rows_b in shared:
             found = comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
-            tested = not a.is_baseline(measure.name)
-            yield from (replace(comparison, tested=tested and comparison.tested) for comparison in found)
+            for comparison in found:
+                tested = comparison.tested and not a.is_baseline(measure.name)
+                verdict = verdicts.get((measure.name, data, comparison.statistic, comparison.group))
+                judged = (
+                    comparison if verdict is None else replace(comparison, answer=verdict.answer, least=verdict.least)
+                )
+                yield replace(judged, tested=tested)
     else:
         for old, new in shared_estimates(a, b):
             (low, high), change = mover_interval(old, new), new.value - old.value
             yield Comparison(**common_fields(old, new), group=old.group, change=change, low=low, high=high, flips=0)
+
+
+def _verdicts(shared: Sequence[Shared], seed: int, independent: bool) -> dict[tuple[str, str, str, str], GateVerdict]:
+    """What a gate with its defaults says, by measure, dataset, statistic and group: a comparison says the same."""
+    found = [
+        worsening
+        for measure, data, a, b in shared
+        for worsening in worsenings(measure, [a], b, data=data, rng_seed=seed, independent=independent)
+    ]
+    verdicts = decide(found, [Allowance()] * len(found))
+    return {(each.measure, each.data, each.statistic, each.group): each for each in verdicts}
 
 
 def comparable_rows(result: AuditResult) -> dict[tuple[str, str], list[Row]]:
@@ -73,7 +94,7 @@ def comparable_rows(result: AuditResult) -> dict[tuple[str, str], list[Row]]:
     return {(name, data): rows if data in own else with_usual_gender(rows) for (name, data), rows in by_key}
 
 
-def _shared_rows(a: AuditResult, b: AuditResult) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:
+def _shared_rows(a: AuditResult, b: AuditResult) -> Iterator[Shared]:
     """The rows of every measure and dataset that both results share."""
     ours, theirs = comparable_rows(a), comparable_rows(b)
     shared = [key for key in ours if key in theirs]

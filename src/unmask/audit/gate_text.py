@@ -13,6 +13,7 @@ from unmask.audit.interpretation import digits_of
 from unmask.core.errors import one_line
 from unmask.findings import Cell, Table, markdown
 from unmask.findings.numbers import number, p_value, signed_number, signed_value
+from unmask.stats.compare import MORE_IS_BETTER, SIZES
 from unmask.stats.detectable import ALPHA
 
 if TYPE_CHECKING:
@@ -109,7 +110,10 @@ def summary_line(result: GateResult) -> str:
         return f"PASS: {_passed(result)} in {_count(whole)}{rest}"
     if result.answer == "cannot tell":
         where = _count(whole) + (" over all items" if whole != n else "")
-        return f"CANNOT TELL: {answers.count('cannot tell')} of {where}: use more items, or accept a larger margin"
+        unsure = [each for each in result.verdicts if each.group == "all" and each.answer == "cannot tell"]
+        margins = _sizes([each for each in unsure if each.margin], lambda each: each.margin)
+        larger = f"a larger margin{f' than {margins}' if margins else ''}"
+        return f"CANNOT TELL: {len(unsure)} of {where}: use more items, or accept {larger}"
     missing = 0 if result.allow_missing else len(result.missing)
     worse = [verdict.against for verdict in result.verdicts if verdict.answer == "worse"]
     reasons = {
@@ -136,8 +140,21 @@ def _passed(result: GateResult) -> str:
     if not judged:
         return "within the limits"
     changed = [each for each in judged if each.method != NO_CHANGE]
-    found = f"not worse by more than {_sizes(changed, lambda each: each.margin)}" if changed else "unchanged"
+    found = f"not worse by more than {_margins(changed)}" if changed else "unchanged"
     return f"{found}, and within the limits," if limits else found
+
+
+def _margins(verdicts: Sequence[GateVerdict]) -> str:
+    """The largest margin in each unit, and the usual one where the items are too few for that."""
+    parts = []
+    for unit in dict.fromkeys(unit_of(each.statistic) for each in verdicts):
+        own = [each for each in verdicts if unit_of(each.statistic) == unit]
+        widest = max(own, key=lambda each: each.margin)
+        margin, least = (number(size, _digits(widest)) for size in (widest.margin, widest.least))
+        by_data = widest.least and margin != least and unit != "nats"
+        text = _sizes(own, lambda each: each.margin)
+        parts.append(f"{text} (too few items for {least})" if by_data else text)
+    return " and ".join(filter(None, parts))
 
 
 def describe(verdict: GateVerdict, among: int = 1) -> str:
@@ -162,14 +179,32 @@ def _digits(verdict: GateVerdict) -> int:
     return 1 if unit_of(verdict.statistic) == "points" else digits_of(verdict.statistic)
 
 
+def _worsening(verdict: GateVerdict) -> str:
+    """The worsening with its interval: signed, or in words where it is not the change from a to b."""
+    digits, amount = _digits(verdict), verdict.difference
+    if math.isclose(verdict.b_value - verdict.a_value, amount.value, abs_tol=1e-9):
+        return signed_value(amount, digits)
+    ends = (amount.low, amount.high) if amount.value > 0 else (-amount.high, -amount.low)
+    low, high = (number(end, digits) for end in ends)
+    return f"{number(abs(amount.value), digits)} {_way(verdict)} ({low} to {high})"
+
+
+def _way(verdict: GateVerdict) -> str:
+    """Where the value moved."""
+    worse = verdict.worsening > 0
+    if verdict.statistic in (*MORE_IS_BETTER, *SIZES):
+        return "higher" if worse == (verdict.statistic in SIZES) else "lower"
+    return f"{'farther from' if worse else 'nearer to'} {verdict.null or 0.0:g}"
+
+
 def _reading(verdict: GateVerdict, among: int) -> str:
     """The worsening, and what it means."""
     if verdict.method == NO_CHANGE:
         return "unchanged"
     digits = _digits(verdict)
-    change, margin = signed_value(verdict.difference, digits), number(verdict.margin, digits)
+    change, margin = _worsening(verdict), number(verdict.margin, digits)
     if verdict.answer == "worse":
-        side = f"on the other side of {number(verdict.null or 0.0, 0)} now, by more than {margin}"
+        side = f"on the other side of {verdict.null or 0.0:g} now, by more than {margin}"
         found = side if verdict.turned else f"{change}, worse beyond chance"
         return f"{found}{_correction_text(verdict, digits)}"
     if not verdict.difference.has_interval:
@@ -188,9 +223,9 @@ def _reading(verdict: GateVerdict, among: int) -> str:
 def _passing(verdict: GateVerdict, among: int) -> str:
     """A worsening that is within the margin."""
     digits = _digits(verdict)
-    change, margin = signed_value(verdict.difference, digits), number(verdict.margin, digits)
+    change, margin = _worsening(verdict), number(verdict.margin, digits)
     if verdict.high <= 0:
-        return f"{change}, better"
+        return change if (way := _way(verdict)) in change else f"{change}, {way}"
     if verdict.low > 0 and not verdict.tolerance:
         if verdict.p_holm < ALPHA:
             least = number(verdict.least, digits)

@@ -32,6 +32,7 @@ def compare(
     from unmask.findings.terminal import print_json, show
     from unmask.report.change_summary import summarize_changes
     from unmask.report.tables import change_table
+    from unmask.report.wording import visible_words
 
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
@@ -40,12 +41,6 @@ def compare(
     listed = [change for change in changes if categories or change.group == "all"]
     names = [run.name for run in runs]
     if not as_json:
-        visible = [  # training can damage how a model reads visible words, which no score shows
-            f"{name}, {check.name}: {check.detail.partition(';')[0]}"
-            for name, result in zip(names, results, strict=True)
-            for check in result.checks
-            if check.name.rpartition("/")[2] == "unmasked-accuracy"
-        ]
         first, *others = results
         said = [
             f"{name}: {line}"
@@ -53,7 +48,7 @@ def compare(
             if isinstance(first, AuditResult) and isinstance(other, AuditResult)
             for line in summarize_changes(first, other, changes, number=number)
         ]
-        show(Finding(tuple(said), (change_table(listed, names),), notes=tuple(visible)))
+        show(Finding(tuple(said), (change_table(listed, names),), notes=tuple(visible_words(results, names))))
         return
     by_run = [[plain(change) for change in listed if change.run == number] for number in range(1, len(runs))]
     print_json([{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)])

@@ -271,13 +271,13 @@ def _from_to(row: Comparison) -> str:
 
 
 def _of_women(row: Comparison, before: BiasEvaluation, after: BiasEvaluation, seed: int) -> str:
-    """Whether words said of women are still expected of them; nothing if they were not, or if chance decides."""
+    """Who is expected where words are said of women; nothing if they were not before, or if chance decides."""
     sides_of_zero = sides(row, (before, after), seed)
     if sides_of_zero[0] != "below":
         return ""
     if sides_of_zero[1] == "below":
         return "; still expected of women"
-    return "; no longer expected of women" if is_change(row) else ""
+    return f"; {EXPECTED.get(sides_of_zero[1], 'no preference is found any more')}" if is_change(row) else ""
 
 
 def _plots(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:

@@ -14,16 +14,17 @@ from unmask.audit.result import AuditResult
 from unmask.core.types import BALANCED, OF_WORDS
 from unmask.findings.numbers import number
 from unmask.report.selection import group_name
-from unmask.report.wording import is_significant
+from unmask.report.wording import SMALL, UNSURE, WORSE, is_significant, read_worsening
 from unmask.stats.compare import MORE_IS_BETTER, is_share
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
-WORSE, NEARER, BETTER = "worse", "nearer to no preference", "better"
+NEARER, BETTER = "nearer to no preference", "better"
 TURNED = "on the other side of no preference now"
+TURNED_WORSE = f"{WORSE}, {TURNED}"
 LEANS = (f"{OF_WORDS}appd", f"{OF_WORDS}association")
-VERDICTS = (WORSE, TURNED, NEARER, BETTER, "")  # in this order
+VERDICTS = (TURNED_WORSE, WORSE, UNSURE, TURNED, SMALL, NEARER, BETTER, "")  # in this order
 RISES: Mapping[str, Sequence[str]] = {  # what is said of a statistic that rose, and of one that fell
     "bias-score": tuple(f"the stereotyping sentence is preferred {way} often than before" for way in ("more", "less")),
     "ss": tuple(f"the stereotyping word is preferred {way} often than before" for way in ("more", "less")),
@@ -63,16 +64,23 @@ def summarize_changes(
     known = [each for each in changes if each.run == number and each.tested]
     judged = [each for each in known if math.isfinite(each.change) and _doubt(runs, each) != INVALID]
     whole = [each for each in judged if each.group == "all"]
-    changed = [each for each in whole if is_significant(each)]
+    changed = [each for each in whole if _has_changed(each)]
     lines = [*_sentences(runs, changed), *_by_category([each for each in judged if each.group != "all"])]
     rest = [each for each in whole if each not in changed]
     if not lines and rest:
-        lines = [f"no number changed measurably{_count_tests(changes)}"]
+        lines = [f"no change is beyond chance{_count_tests(changes)}"]
     elif rest:
-        lines.append(f"{'' if changed else 'over all items '}{'; '.join(_names(runs, rest))} did not change measurably")
+        among = f"among {sum(each.group == 'all' and each.p_holm is not None for each in changes)} tests"
+        where = "" if changed else "over all items "
+        lines.append(f"{where}{'; '.join(_names(runs, rest))}: no change beyond chance {among}")
     if invalid := sorted({each.measure for each in known if _doubt(runs, each) == INVALID}):
         lines.append(f"nothing can be said of {', '.join(invalid)}: a check failed")
     return [f"{line[:1].upper()}{line[1:]}" for line in lines or ["no number can be compared"]]
+
+
+def _has_changed(change: Comparison) -> bool:
+    """Whether it is significant, or worse by the tests of the gate, which are others."""
+    return is_significant(change) or change.answer == "worse"
 
 
 def _count_tests(changes: Sequence[Comparison]) -> str:
@@ -100,13 +108,17 @@ def _sentences(runs: tuple[AuditResult, AuditResult], changed: Sequence[Comparis
 
 
 def _by_category(changes: Sequence[Comparison]) -> list[str]:
-    """The categories with a significant change by verdict, each with its measure of the smallest p."""
+    """The categories with a significant change by verdict, each with its measure of the smallest p.
+
+    One that is worse is not said to be less than that by another measure.
+    """
     best: dict[tuple[str, str], Comparison] = {}
-    for each in sorted(filter(is_significant, changes), key=lambda each: each.p_holm or 0.0):
-        best.setdefault((_verdict(each), group_name(each.group)), each)
+    for each in sorted(filter(_has_changed, changes), key=lambda each: (not each.is_worse, each.p_holm or 0.0)):
+        kind = WORSE if (verdict := _verdict(each)) in (TURNED_WORSE, UNSURE, SMALL, TURNED) else verdict
+        best.setdefault((kind, group_name(each.group)), each)
     parts = []
     for verdict in VERDICTS:
-        own = [(name, each) for (said, name), each in best.items() if said == verdict]
+        own = [(name, each) for (_, name), each in best.items() if _verdict(each) == verdict]
         named = [f"{name} ({_name(each)} {_size(each)} by {each.measure})" for name, each in own]
         if named:
             parts.append(f"{verdict or 'changed'}: {', '.join(named)}")
@@ -139,16 +151,16 @@ def _phrase(run: AuditResult, change: Comparison) -> str:
 
 
 def _verdict(change: Comparison) -> str:
-    """Whether the change is for the worse; empty if both numbers are as far from the reference value.
+    """Whether the change is for the worse, as the gate says; empty if both numbers are as far from the reference value.
 
-    Of numbers on different sides of it the distances alone do not say which is worse: that is the gate's question.
+    Of numbers on different sides of it the distances alone do not say which is worse.
     """
     if change.has_turned:
-        return TURNED
+        return TURNED_WORSE if change.is_worse else TURNED
     if change.null is None or not change.worsening:
         return ""
     if change.worsening > 0:
-        return WORSE
+        return read_worsening(change)
     return BETTER if change.statistic in MORE_IS_BETTER else NEARER
 
 
@@ -163,10 +175,9 @@ def _values(runs: tuple[AuditResult, AuditResult], change: Comparison) -> str:
 def _size(change: Comparison) -> str:
     percent = change.statistic in PERCENT
     mark = "%" if is_share(change.statistic) or change.statistic == "ss" else ""
-    for digits in range(0 if percent else 2, 5):
-        before, after = (number(value, digits) for value in (change.a_value, change.b_value))
-        if before != after:
-            break
+    fewest = 0 if percent else 2
+    digits = next((n for n in range(fewest, 5) if abs(change.change) >= 2 * 10**-n), 4)  # 0.01 and 0.00 hide 0.007
+    before, after = (number(value, digits) for value in (change.a_value, change.b_value))
     return f"{after}{mark} instead of {before}{mark}"
 
 

@@ -92,6 +92,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
             if not check.ok
         ],
         "warning": checks_warning(*runs),
+        "visible": wording.visible_words(runs, labels),
         "verdicts": [
             (labels[number], summarize_changes(runs[0], other, (*whole, *split), number=number))
             for number, other in enumerate(runs[1:], start=1)

@@ -155,9 +155,8 @@ class WideTable:
             return ""
         if not self.model:
             return stars_note(runs, data)
-        return HOLM_STARS.format(
-            f"the categories of a measure, in the row all over {count_tested(runs[0], data)} measures"
-        )
+        n = count_tested(runs[0], data)
+        return HOLM_STARS.format(f"the categories of a measure, in the row all over {n} measure{'' if n == 1 else 's'}")
 
 
 def by_model(results: Sequence[AuditResult], names: Sequence[str]) -> list[WideTable]:

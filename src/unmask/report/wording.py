@@ -15,6 +15,7 @@ from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
 from unmask.findings import numbers
+from unmask.findings.envelope import Result
 from unmask.report.citations import source
 from unmask.report.selection import group_name, is_open
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WORSE = "worse"
+SMALL = "worse, by less than the gate counts as a change"
+UNSURE = "worse, but not beyond chance for the gate"
 NO_CHANGE, NOT_TESTED = "no significant change", "not tested"
 UNKNOWN = "a measure unknown to this version of unmask"
 COLOURED = (
@@ -147,6 +151,16 @@ def summarize_checks(runs: Sequence[AuditResult], names: Sequence[str]) -> list[
     return sorted(summaries, key=lambda summary: summary.ok)
 
 
+def visible_words(results: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """How well each model reads visible words: training can damage that, which no score shows."""
+    return [
+        f"{name}, {check.name}: {check.detail.partition(';')[0]}"
+        for name, result in zip(names, results, strict=True)
+        for check in result.checks
+        if check.name.rpartition("/")[2] == "unmasked-accuracy"
+    ]
+
+
 def lettered_names(names: Sequence[str]) -> list[str]:
     """The models' names prefixed with their letters, which order the legends."""
     return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
@@ -161,6 +175,15 @@ def is_significant(comparison: Comparison) -> bool:
     return comparison.difference.excludes(0)
 
 
+def read_worsening(comparison: Comparison) -> str:
+    """Whether a significant change is for the worse, as the gate says; empty if not, or if the distances do not say."""
+    if comparison.is_worse:
+        return WORSE
+    if comparison.worsening <= 0 or comparison.has_turned:
+        return ""
+    return SMALL if comparison.worsening < comparison.least else UNSURE
+
+
 def read_change(comparison: Comparison) -> str:
     """The change in plain words."""
     if not math.isfinite(comparison.change):
@@ -168,9 +191,9 @@ def read_change(comparison: Comparison) -> str:
     if not is_significant(comparison):
         corrected = comparison.difference.excludes(0)
         return NOT_TESTED if not comparison.tested else f"{NO_CHANGE}{' after correction' if corrected else ''}"
-    way = "rose" if comparison.change > 0 else "fell"
+    way, worse = "rose" if comparison.change > 0 else "fell", read_worsening(comparison)
     if comparison.statistic in ("lms", "icat"):
-        return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"
+        return f"{way}: {worse or 'better'} by this statistic"
     if (null := comparison.null) is None:
         return way
     where = "further from its reference value"
@@ -178,9 +201,7 @@ def read_change(comparison: Comparison) -> str:
         where = "to the other side of its reference value"
     elif abs(comparison.b_value - null) < abs(comparison.a_value - null):
         where = "nearer to its reference value"
-    elif comparison.worsening > 0:
-        where += " (worse)"
-    return f"{way}, {where}"
+    return f"{way}, {where}{f' ({worse})' if worse else ''}"
 
 
 def change_row(comparison: Comparison, *, several: bool) -> dict[str, Any]:

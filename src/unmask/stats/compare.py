@@ -62,6 +62,8 @@ class Comparison:
     design_effect: float | None = None  # variance of the change over that of independent items
     null: float | None = None  # the reference value of the statistic
     tested: bool = True  # False: it only stands beside others, as `judged_statistics` says, or is of a baseline
+    answer: str = ""  # of a gate with its defaults; empty: it does not judge this
+    least: float = 0.0  # a smaller worsening is none for that gate
 
     @property
     def worsening(self) -> float:
@@ -69,8 +71,13 @@ class Comparison:
         return worsening_of(self.statistic, self.a_value, self.b_value, self.null)
 
     @property
+    def is_worse(self) -> bool:
+        """Whether b is worse than a: as the gate says, or, of what it does not judge, by the distances alone."""
+        return self.answer == "worse" if self.answer else self.worsening > 0 and not self.has_turned
+
+    @property
     def has_turned(self) -> bool:
-        """Whether the values lie on different sides of the reference value: neither better nor worse by itself.
+        """Whether the values lie on different sides of the reference value: the distances do not say which is worse.
 
         A value that was farther from it, and is nearer now than the change is known, has not turned.
         """
