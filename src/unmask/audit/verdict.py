@@ -181,7 +181,7 @@ def validity_line(result: AuditResult, estimate: Estimate) -> str:
 
 
 def facts_about(result: AuditResult, estimate: Estimate) -> list[MeasureFact]:
-    """The biases that a measure follows among those tested: for this architecture, language, these items and bias types.
+    """The biases that a measure follows among those tested: for this architecture, language, items and bias types.
 
     Of the statistic of the estimate, or else of another one of the measure. A language that the card does not state
     and items without a category are not taken for tested; nor are other items about the bias type, of which some deny
