@@ -353,7 +353,7 @@ def test_a_pair_token_by_token_in_both_runs(page: Page, url: str) -> None:
     expect(matrix.locator("tbody tr.changed td.n").first).to_have_text("+4.000")
     expect(matrix.locator("tfoot td").first).to_have_text("+4.000")
     page.select_option("#mode", "logprob")
-    expect(matrix.locator("tbody tr.changed td.n").first).to_have_text("3.000 / −1.000")
+    expect(matrix.locator("tbody tr.changed td.n").first).to_have_text("−3.000 / −1.000")
     page.select_option("#mode", "weight")
     expect(matrix.locator("tbody tr").first.locator("td.n").first).to_have_text("0.500 / 0.500")
     page.select_option("#pair-run", "1")
