@@ -269,6 +269,7 @@ def test_several_baselines_follow_one_another(gate) -> None:
     repeated = gate("--baseline", "fair", "unfair")  # one baseline, then the run
     assert repeated.lines[0].startswith("FAIL own aul bias-score: 52.5 → 77.5")
     assert gate("unfair", "--baseline", "fair", "gone").code == 2
+    assert gate("unfair", "--baseline", "fair", "near", "fair").code == 2  # the same training twice
 
 
 ORDERS = {  # where the run and the options stand

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as Xml
 from unmask.audit.gate_spec import GateResult, largest, unit_of
 from unmask.audit.interpretation import digits_of
 from unmask.core.errors import one_line
+from unmask.core.types import ONE_TRAINING
 from unmask.findings import Cell, Table, markdown
 from unmask.findings.numbers import number, p_value, signed_number, signed_value
 from unmask.stats.detectable import ALPHA
@@ -109,7 +110,9 @@ def summary_line(result: GateResult) -> str:
         return f"PASS: {_passed(result)} in {_count(whole)}{rest}"
     if result.answer == "cannot tell":
         where = _count(whole) + (" over all items" if whole != n else "")
-        return f"CANNOT TELL: {answers.count('cannot tell')} of {where}: use more items, or accept a larger margin"
+        alone = any(each.method == ONE_TRAINING for each in result.verdicts)
+        advice = "train several times (--seeds)" if alone else "use more items, or accept a larger margin"
+        return f"CANNOT TELL: {answers.count('cannot tell')} of {where}: {advice}"
     missing = 0 if result.allow_missing else len(result.missing)
     worse = [verdict.against for verdict in result.verdicts if verdict.answer == "worse"]
     reasons = {
@@ -121,8 +124,17 @@ def summary_line(result: GateResult) -> str:
     }
     text = f"FAIL: {'; '.join(text for text, count in reasons.items() if count)}"
     if worse.count("baseline") and result.baselines == 1:
-        text += ". These two checkpoints differ; whether the training makes models worse needs several baselines"
+        text += f". {_one_baseline(result.kind)}"
     return text
+
+
+def _one_baseline(kind: str) -> str:
+    """What a failure against one baseline does not say, and what would."""
+    if kind == "audit":
+        return "These two checkpoints differ; whether the training makes models worse needs several baselines"
+    if kind == "corpus":
+        return "These two results differ; a corpus is judged by the mean over several trainings of each (--seeds)"
+    return "These two results differ; another seed may differ as much, and only audits take several baselines"
 
 
 def _count(n: int) -> str:
