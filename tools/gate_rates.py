@@ -8,6 +8,7 @@ shared by all runs (`related`: 0.9 of the variance, a model and its fine-tuned v
 `unrelated`: none) and in part by the measures of one gate (`--correlation`), and so is what changes it from run to run.
 The worsening, in points of bias score, is planted in all measures and all bias types, or in one of the bias types
 (`--planted type`). `--between` is the standard deviation of what a training does to each bias type, in those of a pair;
+`--together` the share of its variance that all bias types have in common, `--noisier` a factor of it in the first one;
 `--writers` says how many people wrote the pairs, whose pairs correlate (0.1).
 """
 
@@ -55,11 +56,13 @@ class Scenario:
     worsening: float
     planted: str = "all"
     correlation: float = 0.5  # of the measures of one gate, in their level and in their change
+    together: float = 0.0  # share of the variance between trainings that all bias types have in common
+    noisier: float = 1.0  # the standard deviation between trainings of the first bias type, in those of the others
 
     def draw(self, rng: np.random.Generator) -> Iterator[Worsening]:
         """The worsenings of one gate."""
         own, kinds = RELATED[self.runs], np.arange(self.pairs) % self.types
-        trained = self.between * rng.normal(size=(self.baselines + 1, self.types))
+        trained = self._trained(rng)
         shift = ndtri(SHARE + self.worsening / 100) - ndtri(SHARE)
         level = self._normal(rng)
         moves = [rng.normal(size=self.pairs) for _ in range(self.baselines + 1)]
@@ -73,6 +76,13 @@ class Scenario:
                     scores = scores + shift * (self.planted == "all" or kinds == 0)
                 runs.append(self._rows(scores, kinds))
             yield from worsenings(MEASURES["aul"], runs[:-1], runs[-1], data="drawn", rng_seed=0)
+
+    def _trained(self, rng: np.random.Generator) -> np.ndarray:
+        """What each training does to each bias type."""
+        own = rng.normal(size=(self.baselines + 1, self.types))
+        if self.together:
+            own = math.sqrt(1 - self.together) * own + math.sqrt(self.together) * rng.normal(size=(len(own), 1))
+        return self.between * own * np.where(np.arange(self.types) == 0, self.noisier, 1.0)
 
     def _rows(self, scores: np.ndarray, kinds: np.ndarray) -> list[Row]:
         groups = [{"category": str(kind)} | ({"writer": str(i % self.writers)} if self.writers else {})
@@ -122,10 +132,12 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--worsening", type=float, nargs="+", default=[0, 5, 10])
     parser.add_argument("--planted", choices=("all", "type"), default="all")
     parser.add_argument("--correlation", type=float, default=0.5, help="of the measures of one gate")
+    parser.add_argument("--together", type=float, default=0, help="share of what trainings do to all bias types alike")
+    parser.add_argument("--noisier", type=float, default=1, help="of what trainings do to the first bias type")
     parser.add_argument("--jobs", type=int, default=1, help="processes; the table does not depend on their number")
     given = parser.parse_args(words)
     scenarios = [
-        Scenario(*each, given.planted, given.correlation)
+        Scenario(*each, given.planted, given.correlation, given.together, given.noisier)
         for each in product(
             *(given.pairs, given.writers, given.measures, given.types),
             *(given.runs, given.between, given.baselines, given.worsening),

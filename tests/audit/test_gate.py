@@ -320,6 +320,44 @@ def test_without_an_interval_the_gate_cannot_tell() -> None:
         assert "no interval" in verdict.method
 
 
+def corpus(value: float, method: str) -> Result:
+    """The effect of a corpus by training, sure about its items."""
+    return Result(
+        build("corpus", estimates=[Estimate(value, value - 0.1, value + 0.1, method, "toy", "made", null=0.0, n=900)])
+    )
+
+
+def test_one_training_on_a_corpus_is_not_judged() -> None:
+    """Another seed may move it as much: it has no p-value in its own result."""
+    alone = "t over 900 items; items only: one training"
+    for before, after in ((alone, alone), (alone, "t"), ("t", alone)):
+        found = unmask.gate(corpus(0.9, after), corpus(0.1, before))
+        assert (found.answer, found.verdicts[0].p) == ("cannot tell", 1.0)
+        assert str(found).endswith("1 of 1 verdict: train several times (--seeds)")
+        assert "without an interval: items only: one training" in str(found)
+    assert unmask.gate(corpus(0.9, alone), corpus(0.9, alone)).answer == "pass"
+    assert unmask.gate(corpus(0.9, alone), max=0.5).answer == "cannot tell"
+    assert unmask.gate(corpus(0.9, "t"), max=0.5).answer == "fail"
+
+
+def test_what_several_baselines_would_say_is_said_where_they_can_be_given() -> None:
+    """The advice was to give several, which are refused for results that are no audits."""
+    task = str(unmask.gate(result(0.9, 0.8, 1.0), result(0.1, 0.0, 0.2)))
+    trained = str(unmask.gate(corpus(0.9, "t"), corpus(0.1, "t")))
+    assert "needs several baselines" not in task + trained
+    assert task.endswith("another seed may differ as much, and only audits take several baselines")
+    assert trained.endswith("a corpus is judged by the mean over several trainings of each (--seeds)")
+
+
+def test_baselines_with_the_same_scores_are_refused(fair: Path, tmp_path: Path) -> None:
+    """Rounding made them differ by hundreds of times what their items explain."""
+    near = save(tmp_path / "near", [*pairs(203, 400), *pairs(210, 400, "cps")])
+    with pytest.raises(
+        ResultError, match=r"baselines 1 and 3 \(.*\) have equal scores on all items, expected trainings"
+    ):
+        unmask.gate(near, [fair, near, fair])
+
+
 @pytest.mark.parametrize(("before", "after"), [(NAN, 0.1), (0.1, NAN), (NAN, NAN), (math.inf, 0.1), (0.1, math.inf)])
 def test_a_gate_never_passes_a_value_that_is_missing(before: float, after: float) -> None:
     found = unmask.gate(result(after, NAN, NAN), result(before, NAN, NAN), margin=9)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from unmask.core.estimate import Value
 from unmask.core.types import Floats
-from unmask.stats.trainings import mean_over_trainings
+from unmask.stats.trainings import TrainingNoise, TrainingSpread, mean_over_trainings
 from unmask.stats.units import INDEPENDENT, units_of
 
 RUNS = 600
@@ -91,3 +92,45 @@ def test_the_same_scores_have_no_test() -> None:
     assert (found.value, found.low, found.high, p) == (0.0, 0.0, 0.0, None)
     unknown, p = mean_over_trainings(np.ones((3, 10)) * np.arange(3)[:, None], INDEPENDENT)
     assert (unknown.has_interval, p) == (False, None)
+
+
+def test_the_spread_of_trainings_by_hand() -> None:
+    """Means 1, 2 and 6: variance 7. Deviations from the mean run have variances 0, 9 and 9 over 2 items: W = 4.5."""
+    spread = TrainingSpread.of([np.array([1.0, 1.0]), np.array([0.0, 4.0]), np.array([8.0, 4.0])], INDEPENDENT)
+    deviations = np.array([[-2.0, -2.0], [-3.0, 1.0], [5.0, 1.0]])
+    explained = float(np.mean(deviations.var(axis=1, ddof=1)[1:] / 2)) * 3 / 2
+    assert (spread.between, spread.items, spread.ratio) == pytest.approx((7.0, explained, 7.0 / explained))
+
+
+def test_rounding_is_no_noise_of_items() -> None:
+    """Equal trainings would differ by hundreds of times what their items explain."""
+    values = np.array([0.1, 0.7, 0.3])
+    spread = TrainingSpread.of([values, values + 1e-16, values * (1 + 1e-16)], INDEPENDENT)
+    assert (spread.items, spread.ratio) == (None, None)
+
+
+def test_the_noise_of_trainings_is_added_by_hand() -> None:
+    """What a run changes from item to item would be multiplied by how much trainings differ, and hide any worsening.
+
+    Three baselines whose means vary by 4 where items explain 1; the change has a standard error of 5 over the items.
+    Variance 25 + 4/3 × 3 = 29; degrees of freedom 29² / ((4/3 × 4)² / 4 + 25² / 100).
+    """
+    noise = TrainingNoise.pooled(own := TrainingSpread(4.0, 1.0, 3), [own, TrainingSpread(2.0, 1.0, 3)], 2)
+    found = noise.widen(Value(9.0, 9 - t.ppf(0.975, 100) * 5, 9 + t.ppf(0.975, 100) * 5, "t", df=100.0), 4 / 3)
+    df = 29**2 / ((16 / 3) ** 2 / 4 + 625 / 100)
+    assert (noise.ratio, noise.df, found.df) == (4.0, 4.0, pytest.approx(df))
+    assert (found.low, found.high) == pytest.approx((9 - t.ppf(0.975, df) * 29**0.5, 9 + t.ppf(0.975, df) * 29**0.5))
+    assert found.method == "t; 3 trainings"
+
+
+def test_without_noise_of_items_the_trainings_alone_decide() -> None:
+    """Trainings that move all items alike would have no noise at all."""
+    found = TrainingNoise.pooled(own := TrainingSpread(4.0, None, 3), [own], 1).widen(Value(1.0, 1.0, 1.0, "t"), 4 / 3)
+    assert found.df == pytest.approx(2.0)
+    assert found.high - 1 == pytest.approx(t.ppf(0.975, 2) * (4 * 4 / 3) ** 0.5)
+
+
+def test_two_trainings_know_little_however_many_bias_types_there_are() -> None:
+    own = TrainingSpread(1.0, 1.0, 2)
+    assert [TrainingNoise.pooled(own, [own] * count, count).df for count in (1, 3, 9)] == [1.0, 3.0, 4.0]
+    assert TrainingNoise.pooled(TrainingSpread(1.0, 1.0, 3), [own], 9).df == 18.0

@@ -13,7 +13,16 @@ from unmask.core.estimate import NAN, Value
 from unmask.core.types import Measure, Row, Summary
 from unmask.stats import comparisons, estimates
 from unmask.stats.gate import Allowance, decide
-from unmask.stats.worsening import Worsening, distance_interval, negative, ways_of_distance, worsenings
+from unmask.stats.trainings import TrainingSpread
+from unmask.stats.worsening import (
+    Worsening,
+    distance_interval,
+    distance_worsening,
+    negative,
+    ways_of_distance,
+    with_training_noise,
+    worsenings,
+)
 
 from .tables import DATA, measure, normal, row, rows, swapped, unscored
 from .test_differences import ASSOCIATION, LEAN, crossed
@@ -128,7 +137,7 @@ def test_a_bias_type_that_is_worse_is_found_beside_those_that_are_not() -> None:
 
 def test_several_baselines_bring_the_noise_between_trainings() -> None:
     """A model that differs from each of three trainings as they differ from each other is no worse."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(8)
     level = {
         kind: np.array(normal(40, seed, shift=0.8)) for seed, kind in enumerate(("age", "race", "religion", "gender"))
     }
@@ -147,6 +156,63 @@ def test_several_baselines_bring_the_noise_between_trainings() -> None:
     assert any(fails([each], run) for each in baselines)
     assert not fails(baselines, run)
     assert fails(baselines, groups({kind: (values + 9.0).tolist() for kind, values in level.items()}))
+
+
+def test_several_baselines_find_a_worsening_that_differs_from_pair_to_pair() -> None:
+    """In one of three bias types, whose statistic is named otherwise: it has no balanced twin.
+
+    The trainings move each type by 0.1, the worsening is 1.5 on average: fifteen times as much.
+    """
+    rng = np.random.default_rng(2)
+    kinds, level = np.repeat(["gender", "race", "work"], 60), np.array(normal(180, 1))
+    planted = np.where(kinds == "work", np.abs(rng.normal(1.5, 1.5, 180)), 0.0)
+
+    def trained(change: np.ndarray | float) -> list[Row]:
+        moved = np.repeat(0.1 * rng.normal(size=3), 60) + 0.3 * rng.normal(size=180)
+        return [
+            row(i, value, category=kind, **({} if kind == "work" else {"direction": "ab"[i % 10 == 0]}))
+            for i, (kind, value) in enumerate(zip(kinds, (level + moved + change).tolist(), strict=True))
+        ]
+
+    for count in (2, 3, 5):
+        found = list(
+            worsenings(measure(), [trained(0.0) for _ in range(count)], trained(planted), data=DATA, rng_seed=0)
+        )
+        worse = {
+            (each.statistic, each.group) for each in decide(found, [Allowance()] * len(found)) if each.p_holm < 0.05
+        }
+        assert ("mean-difference", "category=work") in worse
+
+
+def test_the_noise_between_trainings_is_in_both_ends() -> None:
+    """From −1 to +1 the distance is the same; trainings that vary by 4 leave the upper end open too."""
+    less, plus = (Value(value, value - 0.2, value + 0.2, "t", df=50.0) for value in (2.0, 0.0))
+    own = Value(1.0, 0.9, 1.1, "t", df=50.0)
+    found = Worsening("m", DATA, "mean-difference", -1.0, 1.0, 0.0, Value(NAN), 50)
+    (widened,) = with_training_noise(
+        [replace(distance_worsening(found, less, plus, own), trainings=TrainingSpread(4.0, 0.01, 5))]
+    )
+    assert widened.amount.value == pytest.approx(0.0)
+    assert widened.amount.high > 2.0
+    assert widened.turned is not None
+    assert widened.turned.low < -2.0
+
+
+def test_measures_and_datasets_of_one_gate_tell_of_each_other() -> None:
+    """Twelve bias types would count as three, and the mean of both directions as another statistic."""
+    change, spread = Value(1.0, 0.9, 1.1, "t", df=200.0), TrainingSpread(2.0, 1.0, 3)
+    own = Worsening("m", DATA, "balanced-mean-difference", 0.0, 1.0, None, change, 9, group="a", trainings=spread)
+    others = [
+        replace(own, measure=name, data=data, statistic="mean-difference", group=group, trainings=other)
+        for name in ("m", "n")
+        for data, group, other in (("x", "b", TrainingSpread(1.0, 1.0, 3)), ("y", "c", TrainingSpread(3.0, 1.0, 3)))
+    ]
+    unlike = replace(own, statistic="bias-score", group="d", trainings=TrainingSpread(90.0, 1.0, 3))
+    alone, *_ = with_training_noise([own])
+    together, *_ = with_training_noise([own, *others, unlike])
+    assert alone.amount.df == pytest.approx(2.0 * ((8 / 3 - 4 / 3) / (8 / 3)) ** 2, rel=0.01)
+    assert together.amount.df == pytest.approx(3 * (alone.amount.df or 0.0))
+    assert together.amount.high < alone.amount.high
 
 
 def test_better_is_not_worse() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tools.gate_rates import Scenario, main, rates
 
@@ -33,6 +34,14 @@ def test_another_seed_fails_against_one_baseline_and_not_against_several() -> No
     trained = replace(UNCHANGED, measures=1, between=0.3)
     assert rates(trained, 60)["fail"] >= 15
     assert rates(replace(trained, baselines=3), 60)["fail"] <= 100 * 8 / 60
+
+
+def test_trainings_move_bias_types_together_or_one_of_them_more() -> None:
+    """The false alarms of pooling would be printed for bias types that are independent and alike only."""
+    alike = replace(UNCHANGED, between=0.5, together=1.0)._trained(np.random.default_rng(0))
+    assert np.ptp(alike, axis=1) == pytest.approx(0.0)
+    noisier = replace(UNCHANGED, between=0.5, baselines=4000, noisier=3.0)._trained(np.random.default_rng(0))
+    assert noisier.std(axis=0) == pytest.approx([1.5, *[0.5] * 8], rel=0.05)
 
 
 def test_the_table_has_a_row_for_every_scenario(capsys: pytest.CaptureFixture[str]) -> None:

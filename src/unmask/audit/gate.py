@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from unmask.core.errors import DataError, ResultError
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.files import plain
 from unmask.core.options import fill_groups
-from unmask.core.types import Check, Row
+from unmask.core.types import ONE_TRAINING, Check, Row
 from unmask.findings.envelope import Result
 from unmask.stats.detectable import standard_error
 from unmask.stats.gate import Allowance, decide
@@ -62,6 +63,7 @@ def gate(
         tuple(against.not_judged),
         allowed.allow_missing,
         len(before),
+        b.kind,
     )
 
 
@@ -144,6 +146,7 @@ def _compare_audits(before: Sequence[AuditResult], b: AuditResult, allowed: Gate
         raise ResultError("the results share no measure on the same data: audit both models with the same options")
     for each in before:
         _refuse_other_data(each, b)
+    _refuse_equal(before, tables)
     found = BaselineComparison(not_judged=[(data, measure) for measure, data in theirs if (measure, data) not in ours])
     for measure, data in ours:
         if measure not in allowed.measures if allowed.measures else first.is_baseline(measure):
@@ -203,6 +206,23 @@ def _refuse_other_data(a: Result, b: Result) -> None:
             )
 
 
+def _refuse_equal(baselines: Sequence[AuditResult], tables: Sequence[Mapping[tuple[str, str], Sequence[Row]]]) -> None:
+    """Refuse baselines with the same scores on every item: one training twice says nothing about another seed."""
+    scores = [{key: _scores(rows) for key, rows in table.items()} for table in tables]
+    for (i, first), (k, second) in combinations(enumerate(scores), 2):
+        if first == second:
+            title = baselines[k].meta["title"] or "without a title"
+            raise ResultError(
+                f"baselines {i + 1} and {k + 1} ({title}) have equal scores on all items, expected trainings that "
+                "differ in their seed: leave one out, or audit another training"
+            )
+
+
+def _scores(rows: Sequence[Row]) -> dict[str, str]:
+    """The scores by item, as text in which a missing one is equal to itself."""
+    return {row.item: repr(sorted(row.scores.items())) for row in rows}
+
+
 def _compare_estimates(a: Result, b: Result, allowed: GateOptions) -> BaselineComparison:
     """Compare the headlines of results that are no audits."""
     shared = {(one.model, one.key): other for one, other in shared_estimates(a, b)}
@@ -235,6 +255,8 @@ def _estimate_worsening(a: Estimate, b: Estimate) -> Worsening:
     found = Worsening(**common, null=a.null, amount=amount, baseline=a, spread=spread)
     if math.isfinite(a.value) and plain(a) == plain(b):  # NaN is not equal to itself, null is
         return replace(found, amount=UNCHANGED)
+    if any(each.method.endswith(ONE_TRAINING) for each in (a, b)):
+        return replace(found, amount=replace(amount, method=ONE_TRAINING))
     if not (a.has_interval and b.has_interval):
         return found
     mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)

@@ -9,7 +9,7 @@ from unmask.audit.gate_spec import GateOptions
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate, Value
-from unmask.core.types import BALANCED, OF_WORDS
+from unmask.core.types import BALANCED, OF_WORDS, ONE_TRAINING
 from unmask.findings.envelope import Result
 from unmask.stats.means import CROSSED
 from unmask.stats.table import HEADLINE_GOALS
@@ -78,6 +78,8 @@ def _size_of(lean: Estimate, result: Result, seed: int) -> Estimate:
 def _over(estimate: Estimate, limit: float) -> Worsening:
     assert estimate.null is not None
     own = Value(estimate.value, estimate.low, estimate.high, estimate.method, df=interval_df(estimate))
+    if own.method.endswith(ONE_TRAINING):
+        own = Value(own.value, method=ONE_TRAINING)
     signed = _shift(own, -estimate.null)
     allowed = abs(limit - estimate.null)
     return Worsening(

@@ -191,6 +191,7 @@ class GateResult:
     not_judged: tuple[tuple[str, str], ...] = ()  # data and measures that the run has and the baseline lacks
     allow_missing: bool = False
     baselines: int = 1  # how many there were; 0: limits alone
+    kind: str = "audit"  # of the run
 
     @property
     def answer(self) -> GateAnswer:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as Xml
 from unmask.audit.gate_spec import GateResult, largest, unit_of
 from unmask.audit.interpretation import digits_of
 from unmask.core.errors import one_line
+from unmask.core.types import ONE_TRAINING
 from unmask.findings import Cell, Table, markdown
 from unmask.findings.numbers import number, p_value, signed_number, signed_value
 from unmask.stats.compare import MORE_IS_BETTER, SIZES
@@ -111,9 +112,7 @@ def summary_line(result: GateResult) -> str:
     if result.answer == "cannot tell":
         where = _count(whole) + (" over all items" if whole != n else "")
         unsure = [each for each in result.verdicts if each.group == "all" and each.answer == "cannot tell"]
-        margins = _sizes([each for each in unsure if each.margin], lambda each: each.margin)
-        larger = f"a larger margin{f' than {margins}' if margins else ''}"
-        return f"CANNOT TELL: {len(unsure)} of {where}: use more items, or accept {larger}"
+        return f"CANNOT TELL: {len(unsure)} of {where}: {_remedy(unsure)}"
     missing = 0 if result.allow_missing else len(result.missing)
     worse = [verdict.against for verdict in result.verdicts if verdict.answer == "worse"]
     reasons = {
@@ -125,8 +124,25 @@ def summary_line(result: GateResult) -> str:
     }
     text = f"FAIL: {'; '.join(text for text, count in reasons.items() if count)}"
     if worse.count("baseline") and result.baselines == 1:
-        text += ". These two checkpoints differ; whether the training makes models worse needs several baselines"
+        text += f". {_one_baseline(result.kind)}"
     return text
+
+
+def _remedy(unsure: Sequence[GateVerdict]) -> str:
+    """What would let the gate tell."""
+    if any(each.method == ONE_TRAINING for each in unsure):
+        return "train several times (--seeds)"
+    margins = _sizes([each for each in unsure if each.margin], lambda each: each.margin)
+    return f"use more items, or accept a larger margin{f' than {margins}' if margins else ''}"
+
+
+def _one_baseline(kind: str) -> str:
+    """What a failure against one baseline does not say, and what would."""
+    if kind == "audit":
+        return "These two checkpoints differ; whether the training makes models worse needs several baselines"
+    if kind == "corpus":
+        return "These two results differ; a corpus is judged by the mean over several trainings of each (--seeds)"
+    return "These two results differ; another seed may differ as much, and only audits take several baselines"
 
 
 def _count(n: int) -> str:

@@ -12,15 +12,13 @@ from math import isfinite
 
 import numpy as np
 
-from unmask.core.types import Row
+from unmask.core.types import ONE_TRAINING, Row
 from unmask.corpus.training_effect import TrainingEffect
 from unmask.measures import find
 from unmask.mitigate.evaluation import BiasEvaluation, compare_headlines, correct_tested, headline_values
 from unmask.stats import Comparison
 from unmask.stats.compare import reference_value
 from unmask.stats.trainings import mean_over_trainings
-
-ONE_TRAINING = "items only: one training"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Literal
 from unmask.core.estimate import Value
 from unmask.stats.corrections import holm
 from unmask.stats.detectable import ALPHA
-from unmask.stats.worsening import Against, Worsening
+from unmask.stats.worsening import Against, Worsening, with_training_noise
 
 Answer = Literal["not worse", "worse", "cannot tell", "missing"]  # missing: a value does not exist
 
@@ -79,6 +79,7 @@ def decide(worsenings: Sequence[Worsening], allowed: Sequence[Allowance]) -> tup
     now, by more than the margin. Not worse: the upper end of the 95% interval is within the margin; that needs no
     correction, because a gate passes only if every verdict over all items does (Berger 1982).
     """
+    worsenings = with_training_noise(worsenings)
     margins = [
         limits.tolerance + each.default_margin() if limits.margin is None else limits.margin
         for each, limits in zip(worsenings, allowed, strict=True)

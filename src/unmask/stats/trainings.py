@@ -8,7 +8,7 @@ of the interval and the test of its effect.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,44 +19,70 @@ from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.detectable import ALPHA, standard_error
 from unmask.stats.means import student_ends, without_interval
 from unmask.stats.student import quantile, upper_tail
-from unmask.stats.units import SamplingError, Units, sampling_error
+from unmask.stats.units import NEGLIGIBLE, SamplingError, Units, sampling_error
+
+FEWEST, FEW_GROUPS = 2, 4  # of two trainings a fifth group says little: what moves one bias type moves others too
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSpread:
+    """How much the mean of some items varies between trainings."""
+
+    between: float  # the variance of one training's mean
+    items: float | None  # the part that the noise of single items explains; None if that is unknown
+    trainings: int
+
+    @classmethod
+    def of(cls, values: Sequence[Floats], units: Units) -> TrainingSpread:
+        """From the values of every training, one for each item, and what the items share."""
+        runs = np.stack(values)
+        return cls(float(np.var(runs.mean(axis=1), ddof=1)), _explained_variance(runs, units), len(values))
+
+    @property
+    def ratio(self) -> float | None:
+        """The variance between trainings as a multiple of what items explain: 1 if only they differ."""
+        return None if self.items is None else self.between / self.items
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingNoise:
-    """The variance between trainings over that which their items explain, by statistic and group of items.
+    """The noise between trainings of one mean: its own, and what others of the same kind say of it.
 
-    That ratio is known from few trainings. So it is pooled over the bias types of a statistic, and a group's own
-    counts where it is larger; it is at least 1. (`tools.gate_rates --baselines 3` prints the false alarms.)
+    The ratio of one mean is known from few trainings. So it is the mean ratio of those alike, of other bias types,
+    measures and datasets, or its own where that is larger, and at least 1; `tools.gate_rates` prints the false alarms.
     """
 
-    own: Mapping[tuple[str, str], float]
-    trainings: int
+    own: TrainingSpread
+    ratio: float
+    df: float
 
-    def widen(self, rise: Value, statistic: str, group: str) -> Value:
-        """A change against the mean of the baselines, with the noise between trainings in its interval."""
-        if not rise.has_interval or (statistic, group) not in self.own:
-            return rise
-        alike = [ratio for (name, where), ratio in self.own.items() if name == statistic and where != "all"]
-        ratios = alike or [self.own[statistic, group]]
-        factor = max(1.0, float(np.mean(ratios)), self.own[statistic, group])
-        df = (self.trainings - 1.0) * len(ratios)
-        df = df if rise.df is None else min(df, rise.df)
-        half = quantile(1 - ALPHA / 2, df) * standard_error(rise) * math.sqrt(factor)
-        ends = rise.value - half, rise.value + half
-        return replace(rise, low=ends[0], high=ends[1], method=f"{rise.method}; {self.trainings} trainings", df=df)
+    @classmethod
+    def pooled(cls, own: TrainingSpread, alike: Sequence[TrainingSpread], groups: int) -> TrainingNoise:
+        """From means that are alike, of so many groups of items: several measures of the same items count once."""
+        ratios = [each.ratio for each in alike if each.ratio is not None]
+        ratio = max(1.0, float(np.mean(ratios)) if ratios else 1.0, own.ratio or 1.0)
+        most = FEW_GROUPS if own.trainings == FEWEST else groups
+        return cls(own, ratio, (own.trainings - 1.0) * max(1, min(groups, most)))
 
+    def widen(self, value: Value, times: float) -> Value:
+        """The value with the noise of trainings in its interval: `times` 1 of one training, 1 + 1/K against K others.
 
-def dispersion(values: Sequence[Floats], units: Units) -> float:
-    """The variance of the means of several trainings over that which their items explain; 1 if it is unknown.
-
-    Args:
-        values: of each training, one for each item
-        units: what the items share
-    """
-    runs = np.stack(values)
-    explained = _explained_variance(runs, units)
-    return 1.0 if explained is None else float(np.var(runs.mean(axis=1), ddof=1) / explained)
+        Its own interval covers the items, also those on which a run differs more than the baselines do. Added is what
+        trainings differ by beyond that; the degrees of freedom are Satterthwaite's.
+        """
+        if not value.has_interval or value.method.startswith(NO_CHANGE):
+            return value
+        of_items = standard_error(value) ** 2
+        explained = of_items / times if self.own.items is None else self.own.items
+        total = self.ratio * explained
+        if self.own.items is None:
+            total = max(total, explained + self.own.between)
+        variance = of_items + times * (total - explained)
+        uncertainty = (times * total) ** 2 / self.df + (of_items**2 / value.df if value.df else 0.0)
+        df = variance**2 / uncertainty if uncertainty else value.df
+        half = quantile(1 - ALPHA / 2, df) * math.sqrt(variance)
+        method = f"{value.method}; {self.own.trainings} trainings"
+        return replace(value, low=value.value - half, high=value.value + half, method=method, df=df)
 
 
 def mean_over_trainings(changes: Floats, units: Units) -> tuple[Value, float | None]:
@@ -92,4 +118,5 @@ def _explained_variance(runs: Floats, units: Units) -> float | None:
     count = runs.shape[0]
     errors = [sampling_error(each, units) for each in runs - runs.mean(axis=0)]
     known = [error.variance for error in errors if error is not None]
-    return float(np.mean(known)) * count / (count - 1) if known else None
+    found = float(np.mean(known)) * count / (count - 1) if known else 0.0
+    return found if found > NEGLIGIBLE * float(np.mean(runs**2)) / runs.shape[1] else None

@@ -32,7 +32,7 @@ from unmask.stats.score_intervals import paired_interval
 from unmask.stats.shares import unit_share
 from unmask.stats.student import quantile, upper_tail
 from unmask.stats.table import ScoreTable
-from unmask.stats.trainings import TrainingNoise, dispersion
+from unmask.stats.trainings import TrainingNoise, TrainingSpread
 from unmask.stats.triples import by_term, icat_interval
 
 SURE = 0.95  # the share of unchanged runs whose interval ends within the margin
@@ -70,6 +70,7 @@ class Worsening:
     group: str = "all"
     rise: Value | None = None  # b − a, where the amount is a distance
     turned: Value | None = None  # how far b is beyond the reference value, on the side on which a is not
+    trainings: TrainingSpread | None = None  # of several baselines: how much they differ
 
     def p(self, tolerance: float) -> float:
         """The p-value against "not worse by more than the tolerance": below 0.05 if the 95% interval is above it."""
@@ -114,8 +115,8 @@ def worsenings(
 ) -> Iterator[Worsening]:
     """The worsening of every statistic that decides, over all items and by bias type.
 
-    Of several baselines, which are trainings alike but for their seed, the mean counts, and how much they differ from
-    each other is part of the noise.
+    Of several baselines, which are trainings alike but for their seed, the mean counts; how much they differ from each
+    other is part of the noise, see `with_training_noise`.
     """
     if len(baselines) > 1:
         shared = _scored_by_all([*baselines, candidate])
@@ -123,9 +124,8 @@ def worsenings(
         candidate = [row for row in candidate if row.item in shared]
     judged = [_judged(measure, rows, candidate, data=data, independent=independent) for rows in baselines]
     groups = [(statistic, group, [pair, *others]) for (statistic, group, pair), *others in _aligned(judged)]
-    noise = _noise(groups) if len(baselines) > 1 else None
     for statistic, group, pairs in groups:
-        yield headline_worsening(pairs, statistic, rng_seed, group=group, noise=noise)
+        yield headline_worsening(pairs, statistic, rng_seed, group=group)
 
 
 def _aligned(judged: Sequence[list[tuple[str, str, PairedRuns]]]) -> Iterator[tuple[Any, ...]]:
@@ -135,15 +135,6 @@ def _aligned(judged: Sequence[list[tuple[str, str, PairedRuns]]]) -> Iterator[tu
     for statistic, group, pair in first:
         if all((statistic, group) in each for each in others):
             yield (statistic, group, pair), *(each[statistic, group] for each in others)
-
-
-def _noise(groups: Sequence[tuple[str, str, list[PairedRuns]]]) -> TrainingNoise:
-    own = {
-        (statistic, group): dispersion([pair.values(statistic)[0] for pair in pairs], pairs[0].units_for(statistic))
-        for statistic, group, pairs in groups
-        if statistic != "icat"
-    }
-    return TrainingNoise(own, len(groups[0][2]))
 
 
 def _judged(
@@ -164,14 +155,7 @@ def _scored_by_all(runs: Sequence[Sequence[Row]]) -> set[str]:
     return set.intersection(*scored)
 
 
-def headline_worsening(
-    pairs: Sequence[PairedRuns],
-    statistic: str,
-    rng_seed: int,
-    *,
-    group: str = "all",
-    noise: TrainingNoise | None = None,
-) -> Worsening:
+def headline_worsening(pairs: Sequence[PairedRuns], statistic: str, rng_seed: int, *, group: str = "all") -> Worsening:
     """The worsening of one statistic over the items of all runs, which are those it counts.
 
     Args:
@@ -179,7 +163,6 @@ def headline_worsening(
         statistic: its name
         rng_seed: of the bootstrap
         group: the items
-        noise: how much trainings differ, of several baselines
     """
     pair, rng = pairs[0], generator(rng_seed, "all")
     null = reference_value(pair.a.measure, statistic)
@@ -192,9 +175,11 @@ def headline_worsening(
         "group": group,
         "null": null,
     }
+    if len(pairs) > 1 and statistic != "icat":
+        runs = [each.values(statistic)[0] for each in pairs]
+        shape["trainings"] = TrainingSpread.of(runs, pair.units_for(statistic))
     if statistic in (*MORE_IS_BETTER, *SIZES):
         before, after, rise = _ordered(pairs, statistic, rng)
-        rise = rise if noise is None else noise.widen(rise, statistic, group)
         amount = negative(rise) if statistic in MORE_IS_BETTER else rise
         return Worsening(**named, **shape, a_value=before, b_value=after, amount=amount)
     if null is None:
@@ -205,10 +190,8 @@ def headline_worsening(
     if not (b - a).any() and all(_agree(each) for each in pairs):
         return found
     less = change(pair, statistic, rng=rng).difference if len(pairs) == 1 else _mean(b - a, pair, statistic, rng)
-    less, own_b = _certain(less), _own(pair.b, pair, statistic, b, rng)
-    if noise is not None:
-        less, own_b = (noise.widen(value, statistic, group) for value in (less, own_b))
-    return distance_worsening(found, less, _mean(a + b - 2 * null, pair, statistic, rng), own_b)
+    own_b = _own(pair.b, pair, statistic, b, rng)
+    return distance_worsening(found, _certain(less), _mean(a + b - 2 * null, pair, statistic, rng), own_b)
 
 
 def _ordered(pairs: Sequence[PairedRuns], statistic: str, rng: np.random.Generator) -> tuple[float, float, Value]:
@@ -248,13 +231,43 @@ def distance_worsening(found: Worsening, less: Value, plus: Value, own: Value) -
     """
     null = found.null or 0.0
     before, after = found.a_value - null, found.b_value - null
-    ends = distance_interval(less, plus)
-    amount = Value(abs(after) - abs(before), *ends, less.method, df=fewest_df(less, plus)).widen()
     beyond = replace(own, value=own.value - null, low=own.low - null, high=own.high - null)
     turned = None
     if before * after < 0:
         turned = beyond if after > 0 else negative(beyond)
-    return replace(found, amount=amount, ways=ways_of_distance(less, plus), rise=less, turned=turned)
+    return replace(_with_distance(found, less, plus), turned=turned)
+
+
+def _with_distance(found: Worsening, less: Value, plus: Value) -> Worsening:
+    """The worsening with the interval that B − A and B + A give it."""
+    null = found.null or 0.0
+    amount = abs(found.b_value - null) - abs(found.a_value - null)
+    value = Value(amount, *distance_interval(less, plus), less.method, df=fewest_df(less, plus)).widen()
+    return replace(found, amount=value, ways=ways_of_distance(less, plus), rise=less)
+
+
+def with_training_noise(worsenings: Sequence[Worsening]) -> list[Worsening]:
+    """The worsenings of one gate; those against several baselines with the noise between trainings."""
+    families: dict[str, list[Worsening]] = {}
+    for each in worsenings:
+        families.setdefault(each.statistic.removeprefix(BALANCED), []).append(each)
+    return [_widen(each, families[each.statistic.removeprefix(BALANCED)]) for each in worsenings]
+
+
+def _widen(found: Worsening, family: Sequence[Worsening]) -> Worsening:
+    """The worsening with the noise between trainings, of which others of its statistic tell: those by bias type."""
+    if (own := found.trainings) is None:
+        return found
+    known = [each for each in family if each.trainings is not None and each.trainings.ratio is not None]
+    known = [each for each in known if each.group != "all"] or known
+    spreads = [each.trainings for each in known if each.trainings is not None]
+    noise = TrainingNoise.pooled(own, spreads, len({(each.data, each.group) for each in known}))
+    change = 1 + 1 / own.trainings  # B − A and B + A alike: A is the mean of the baselines
+    if found.rise is None:
+        return replace(found, amount=noise.widen(found.amount, change))
+    less, plus = found.ways[0]
+    turned = None if found.turned is None else noise.widen(found.turned, 1.0)
+    return replace(_with_distance(found, noise.widen(less, change), noise.widen(plus, change)), turned=turned)
 
 
 def _baseline(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> tuple[Value, float]:
