@@ -179,6 +179,8 @@ def rows(
             worse = Counter(name for found in results for name in _worse(found))
             named = ", ".join(f"{name} ({times})" for name, times in worse.most_common())
             yield recipe.name, f"{count} balanced", "balanced, another seed", said, named
+            found = recipe.gate(PLANTED, trained[:count], work)
+            yield recipe.name, f"{count} balanced", PLANTED, found.answer, ", ".join(_worse(found))
 
 
 def _worse(found: GateResult) -> list[str]:

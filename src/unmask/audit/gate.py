@@ -24,7 +24,7 @@ from unmask.stats.gate import Allowance, decide
 from unmask.stats.worsening import UNCHANGED, Worsening, distance_worsening, fewest_df, worsenings
 
 FINITE, ACCURACY, NOT_RUN = "finite-outputs", "accuracy", "model-read"
-GATED = (ACCURACY, "contract", FINITE)  # if one fails, a run cannot be judged
+GATED = (ACCURACY, "contract", FINITE, "duplicates")  # if one fails, a run cannot be judged
 NAMED_ITEMS = 3  # items that are named where some are missing
 
 
