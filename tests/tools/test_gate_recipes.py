@@ -10,6 +10,7 @@ import pytest
 from tools.gate_recipes import BALANCED, PAGE, PLANTED, Gated, Trainings, recipes, write_text
 
 import unmask
+from unmask.audit.gate_spec import GateResult
 
 STEPS, ROWS = 60, 16  # of trainings, which are shorter than those of the page
 LIMIT = float(PAGE.read_text(encoding="utf-8").partition("LIMITS: bias-score=")[2].split()[0])  # of the first run
@@ -67,26 +68,35 @@ def python_recipes(text: str) -> list[Gated]:
 
 
 @pytest.mark.slow
-def test_every_recipe_catches_a_planted_bias_and_passes_a_balanced_training(tmp_path: Path) -> None:
-    """Planted in two ways: low-rank changes at masked pronouns, and masked language modelling with all weights."""
+def test_every_recipe_catches_planted_siblings_and_passes_an_equal_model(tmp_path: Path) -> None:
+    """Planted by low-rank changes at masked pronouns; the first run is judged by a limit that none is beyond."""
+    for recipe in recipes(PAGE.read_text(encoding="utf-8")):
+        for baseline in (BALANCED, "builtin-dose-3"):
+            assert_caught(recipe, recipe.gate(PLANTED, [baseline], tmp_path))
+        equal = unmask.audit(BALANCED, data=list(recipe.data), measures=list(recipe.measures), store=False)
+        found = unmask.gate(equal, recipe.audit(BALANCED, tmp_path))
+        assert found.answer == "pass", f"{recipe.name}\n{found}"
+        for model in (BALANCED, PLANTED):
+            first = unmask.gate(recipe.audit(model, tmp_path), max={"bias-score": LIMIT})
+            assert first.answer != "fail", f"{recipe.name} of {model}\n{first}"
+
+
+@pytest.mark.slow
+def test_every_recipe_catches_a_planted_training_and_passes_a_balanced_one(tmp_path: Path) -> None:
+    """Planted by masked language modelling with all weights; balanced as the siblings are made, with another seed."""
     trainings = Trainings(write_text(tmp_path / "text.txt"), STEPS, ROWS)
     balanced = [trainings.train_balanced(tmp_path / f"balanced-{seed}", seed) for seed in (1, 2)]
     before, after = (trainings.train_all_weights(tmp_path / f"all-weights{dose:+d}", dose, 1) for dose in (0, 3))
     for recipe in recipes(PAGE.read_text(encoding="utf-8")):
-        for baseline, planted in ((BALANCED, PLANTED), ("builtin-dose-3", PLANTED), (before, after)):
-            found = recipe.gate(planted, [baseline], tmp_path)
-            assert found.answer == "fail", (recipe.name, baseline, planted)
-            worse = {
-                each.statistic for each in found.verdicts if each.answer == "worse" and each.data == "triple-gender"
-            }
-            assert worse & {"mean-difference", "balanced-mean-difference"}, (recipe.name, worse)
-        equal = unmask.audit(BALANCED, data=list(recipe.data), measures=list(recipe.measures), store=False)
-        found = unmask.gate(equal, recipe.audit(BALANCED, tmp_path))
-        assert found.answer == "pass", f"{recipe.name}\n{found}"
+        assert_caught(recipe, recipe.gate(after, [before], tmp_path))
         other = recipe.gate(balanced[1], [balanced[0]], tmp_path)
         assert other.answer == "pass", f"{recipe.name}\n{other}"
         exchanged = recipe.gate(balanced[0], [balanced[1]], tmp_path)
         assert exchanged.answer != "fail", f"{recipe.name}\n{exchanged}"
-        for model in (BALANCED, PLANTED):
-            first = unmask.gate(recipe.audit(model, tmp_path), max={"bias-score": LIMIT})
-            assert first.answer != "fail", f"{recipe.name} of {model}\n{first}"
+
+
+def assert_caught(recipe: Gated, found: GateResult) -> None:
+    """The gate fails for the mean difference of the data that have pairs about occupations."""
+    assert found.answer == "fail", f"{recipe.name}\n{found}"
+    worse = {each.statistic for each in found.verdicts if each.answer == "worse" and each.data == "triple-gender"}
+    assert worse & {"mean-difference", "balanced-mean-difference"}, (recipe.name, worse)
