@@ -127,7 +127,7 @@ class Trainings:
             def loss(_: int) -> Any:
                 parts = []
                 for stream in streams:
-                    ids, kept = masked.batch(stream, self.rows // 2, generator, alone=True)
+                    ids, kept = _without_padding(*masked.batch(stream, self.rows // 2, generator, alone=True))
                     places, labels = masked.choose_positions(ids, kept, masked.RATES[0], generator)
                     seen = masked.corrupt_ids(ids, places, generator, model.config.vocab_size)
                     parts.append(masked.surprise(model, seen, kept, places, labels))
@@ -149,6 +149,12 @@ class Trainings:
             shutil.copytree(self.start, folder, ignore=ignored, dirs_exist_ok=True)
             model.cpu().save_pretrained(folder)
         return folder
+
+
+def _without_padding(ids: Any, kept: Any) -> tuple[Any, Any]:
+    """The batch as wide as its longest sentence."""
+    width = int(kept.sum(1).max())
+    return ids[:, :width], kept[:, :width]
 
 
 def _stream(sentences: Sequence[str], tokenizer: Any) -> Any:
