@@ -17,7 +17,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -34,14 +34,16 @@ from unmask.audit.gate_spec import GateResult
 from unmask.diagnose.calibration import women_by_occupation
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
+from unmask.findings.numbers import number
 from unmask.models.builtin import SIBLINGS, builtin_models
 
 PAGE = Path(__file__).parents[1] / "docs" / "ci.md"
 BALANCED, PLANTED = "builtin-dose+0", "builtin-dose+3"
 OPTIONS = re.compile(r"--data ((?:[a-z][a-z-]*[ ,])+)--measure ((?:[a-z][a-z-]*[ ,]?)+)")
 TEXTS = ("controls", "paraphrases", "prompt-pairs")
-COLUMNS = ("recipe", "baseline", "run", "answer", "worse")
+COLUMNS = ("recipe", "baseline", "run", "sss on occupation, nats", "answer", "worse")
 ORDINARY_MODELS = ((0, 1), (0, 2), (3, 1), (3, 2))  # doses and seeds of the trainings of all weights, baseline first
+LONGER = 3  # times the steps of the siblings' way, in which every row has its pronoun masked
 PLANTED_SENTENCES, ORDINARY = 20_000, Recipe(rate=2e-4, warm_up=20)  # of the trainings of all weights
 
 
@@ -164,15 +166,13 @@ def _stream(sentences: Sequence[str], tokenizer: Any) -> Any:
     return Stream.of(np.concatenate([np.array(each) for each in encoded]), starts.astype(np.int64), device())
 
 
-def rows(
-    recipe: Gated, trained: Sequence[Path], ordinary: Sequence[Path], work: Path
-) -> Iterator[tuple[str, str, str, str, str]]:
+def rows(recipe: Gated, trained: Sequence[Path], ordinary: Sequence[Path], work: Path) -> Iterator[tuple[str, ...]]:
     """What a recipe says of the siblings, of an equal model, of balanced trainings, and of trainings of all weights."""
     cases = [(BALANCED, each) for each in SIBLINGS] + [("builtin-dose-3", PLANTED)]
     cases += [(str(baseline), str(run)) for baseline in ordinary[:1] for run in ordinary[1:]]
     for baseline, run in cases:
         found = recipe.gate(run, [baseline], work)
-        yield recipe.name, Path(baseline).name, Path(run).name, found.answer, ", ".join(_worse(found))
+        yield recipe.name, Path(baseline).name, Path(run).name, _occupation(found), found.answer, _worse(found)
     for count in (1, 3):
         if len(trained) > count:
             results = [
@@ -182,20 +182,28 @@ def rows(
             ]
             answers = Counter(found.answer for found in results)
             said = ", ".join(f"{answer} {times}" for answer, times in sorted(answers.items()))
-            worse = Counter(name for found in results for name in _worse(found))
-            named = ", ".join(f"{name} ({times})" for name, times in worse.most_common())
-            yield recipe.name, f"{count} balanced", "balanced, another seed", said, named
+            worse = "; ".join(filter(None, map(_worse, results)))
+            yield recipe.name, f"{count} balanced", "balanced, another seed", "", said, worse
             found = recipe.gate(PLANTED, trained[:count], work)
-            yield recipe.name, f"{count} balanced", PLANTED, found.answer, ", ".join(_worse(found))
+            yield recipe.name, f"{count} balanced", PLANTED, _occupation(found), found.answer, _worse(found)
 
 
-def _worse(found: GateResult) -> list[str]:
+def _occupation(found: GateResult) -> str:
+    """How far a planted bias about occupations moved what reads it most directly, before and after."""
+    return ", ".join(
+        f"{number(each.a_value, 2)} → {number(each.b_value, 2)}"
+        for each in found.verdicts
+        if (each.measure, each.group) == ("sss", "category=occupation") and each.statistic.endswith("mean-difference")
+    )
+
+
+def _worse(found: GateResult) -> str:
     """What is worse: measure, statistic, and bias type."""
-    return [
+    return ", ".join(
         " ".join((each.measure, each.statistic, *each.group.split("=")[1:]))
         for each in found.verdicts
         if each.answer == "worse"
-    ]
+    )
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -213,8 +221,9 @@ def main(words: Sequence[str] | None = None) -> None:
         text = given.text or write_text(given.work / "text.txt")
         trainings = Trainings(text, given.steps, given.rows)
         trained = [trainings.train_balanced(given.work / f"balanced-{seed}", seed + 1) for seed in range(given.seeds)]
+        longer = replace(trainings, steps=LONGER * given.steps)
         ordinary = [
-            trainings.train_all_weights(given.work / f"all-weights-dose{dose:+d}-seed{seed}", dose, seed)
+            longer.train_all_weights(given.work / f"all-weights-dose{dose:+d}-seed{seed}", dose, seed)
             for dose, seed in ORDINARY_MODELS
         ]
     found = []
