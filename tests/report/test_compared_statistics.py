@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check, Floats
 from unmask.findings.envelope import Result, build
+from unmask.measures import MEASURES
 from unmask.report.change_summary import summarize_changes
 from unmask.report.comparison_page import compare_runs, page
 from unmask.stats import Comparison
@@ -67,6 +69,18 @@ def test_compare_page_and_gate_look_at_the_same_statistics(tmp_path: Path) -> No
     assert ("sss", "directed", "balanced-bias-score") in judged
     assert not {("sss", "directed", "bias-score"), ("sld", "own", "mean-difference")} & judged
     assert not any(measure == "all-masked" for measure, *_ in judged)
+
+
+def test_a_measure_without_a_reference_value_is_compared_without_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gate refuses such a measure of a plug-in, and a comparison would end with its message."""
+    known = {**MEASURES, "sss": replace(MEASURES["sss"], null=None)}
+    monkeypatch.setattr(AuditResult, "measure", lambda _, name: known[name])
+    runs = [saved(tmp_path / "a", mixed(44, 1.0)), saved(tmp_path / "b", mixed(60, 1.4))]
+    found = [each for each in compare(*runs) if each.measure == "sss"]
+    assert found
+    assert {each.answer for each in found} == {""}
 
 
 def test_compare_and_page_correct_the_same_tests_together(tmp_path: Path) -> None:

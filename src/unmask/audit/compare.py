@@ -81,6 +81,7 @@ def _verdicts(shared: Sequence[Shared], seed: int, independent: bool) -> dict[tu
     found = [
         worsening
         for measure, data, a, b in shared
+        if measure.null is not None or measure.summary == "icat"  # without a reference value nothing is worse
         for worsening in worsenings(measure, [a], b, data=data, rng_seed=seed, independent=independent)
     ]
     verdicts = decide(found, [Allowance()] * len(found))
