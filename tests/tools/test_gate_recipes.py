@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tools.gate_recipes import BALANCED, PAGE, PLANTED, Gated, Trainings, recipes, write_text
+from tools.gate_recipes import BALANCED, LONGER, PAGE, PLANTED, Gated, Trainings, recipes, write_text
 
 import unmask
 from unmask.audit.gate_spec import GateResult
@@ -86,7 +87,8 @@ def test_every_recipe_catches_a_planted_training_and_passes_a_balanced_one(tmp_p
     """Planted by masked language modelling with all weights; balanced as the siblings are made, with another seed."""
     trainings = Trainings(write_text(tmp_path / "text.txt"), STEPS, ROWS)
     balanced = [trainings.train_balanced(tmp_path / f"balanced-{seed}", seed) for seed in (1, 2)]
-    before, after = (trainings.train_all_weights(tmp_path / f"all-weights{dose:+d}", dose, 1) for dose in (0, 3))
+    longer = replace(trainings, steps=LONGER * STEPS)
+    before, after = (longer.train_all_weights(tmp_path / f"all-weights{dose:+d}", dose, 1) for dose in (0, 3))
     for recipe in recipes(PAGE.read_text(encoding="utf-8")):
         assert_caught(recipe, recipe.gate(after, [before], tmp_path))
         other = recipe.gate(balanced[1], [balanced[0]], tmp_path)
