@@ -215,7 +215,7 @@ def test_a_row_without_its_second_sentence_is_left_out_and_named(miniature: Path
     loaded = data.load("crows-pairs-fr", data_dir=miniature)
     assert "crows-pairs-fr/0003" not in {item.id for item in loaded.items}
     assert loaded.items[-1].id == "crows-pairs-fr/0011"
-    assert loaded.warnings[-2:] == (
+    assert loaded.warnings[-3:-1] == (  # the last says that the miniature has nearly all pairs of one direction
         "row 3 of CrowS-Pairs_fr_FR_corrected.csv has an empty sentence and was left out",
         "1 pair has two identical sentences and can only tie (crows-pairs-fr/0011)",
     )

@@ -115,7 +115,7 @@ def test_the_noise_of_trainings_is_added_by_hand() -> None:
     Three baselines whose means vary by 4 where items explain 1; the change has a standard error of 5 over the items.
     Variance 25 + 4/3 × 3 = 29; degrees of freedom 29² / ((4/3 × 4)² / 4 + 25² / 100).
     """
-    noise = TrainingNoise.pooled(own := TrainingSpread(4.0, 1.0, 3), [own, TrainingSpread(2.0, 1.0, 3)], 2)
+    noise = TrainingNoise.pool(own := TrainingSpread(4.0, 1.0, 3), [own, TrainingSpread(2.0, 1.0, 3)], 2)
     found = noise.widen(Value(9.0, 9 - t.ppf(0.975, 100) * 5, 9 + t.ppf(0.975, 100) * 5, "t", df=100.0), 4 / 3)
     df = 29**2 / ((16 / 3) ** 2 / 4 + 625 / 100)
     assert (noise.ratio, noise.df, found.df) == (4.0, 4.0, pytest.approx(df))
@@ -125,12 +125,12 @@ def test_the_noise_of_trainings_is_added_by_hand() -> None:
 
 def test_without_noise_of_items_the_trainings_alone_decide() -> None:
     """Trainings that move all items alike would have no noise at all."""
-    found = TrainingNoise.pooled(own := TrainingSpread(4.0, None, 3), [own], 1).widen(Value(1.0, 1.0, 1.0, "t"), 4 / 3)
+    found = TrainingNoise.pool(own := TrainingSpread(4.0, None, 3), [own], 1).widen(Value(1.0, 1.0, 1.0, "t"), 4 / 3)
     assert found.df == pytest.approx(2.0)
     assert found.high - 1 == pytest.approx(t.ppf(0.975, 2) * (4 * 4 / 3) ** 0.5)
 
 
 def test_two_trainings_know_little_however_many_bias_types_there_are() -> None:
     own = TrainingSpread(1.0, 1.0, 2)
-    assert [TrainingNoise.pooled(own, [own] * count, count).df for count in (1, 3, 9)] == [1.0, 3.0, 4.0]
-    assert TrainingNoise.pooled(TrainingSpread(1.0, 1.0, 3), [own], 9).df == 18.0
+    assert [TrainingNoise.pool(own, [own] * count, count).df for count in (1, 3, 9)] == [1.0, 3.0, 4.0]
+    assert TrainingNoise.pool(TrainingSpread(1.0, 1.0, 3), [own], 9).df == 18.0

@@ -57,7 +57,7 @@ class TrainingNoise:
     df: float
 
     @classmethod
-    def pooled(cls, own: TrainingSpread, alike: Sequence[TrainingSpread], groups: int) -> TrainingNoise:
+    def pool(cls, own: TrainingSpread, alike: Sequence[TrainingSpread], groups: int) -> TrainingNoise:
         """From means that are alike, of so many groups of items: several measures of the same items count once."""
         ratios = [each.ratio for each in alike if each.ratio is not None]
         ratio = max(1.0, float(np.mean(ratios)) if ratios else 1.0, own.ratio or 1.0)

@@ -261,7 +261,7 @@ def _widen(found: Worsening, family: Sequence[Worsening]) -> Worsening:
     known = [each for each in family if each.trainings is not None and each.trainings.ratio is not None]
     known = [each for each in known if each.group != "all"] or known
     spreads = [each.trainings for each in known if each.trainings is not None]
-    noise = TrainingNoise.pooled(own, spreads, len({(each.data, each.group) for each in known}))
+    noise = TrainingNoise.pool(own, spreads, len({(each.data, each.group) for each in known}))
     change = 1 + 1 / own.trainings  # B − A and B + A alike: A is the mean of the baselines
     if found.rise is None:
         return replace(found, amount=noise.widen(found.amount, change))
