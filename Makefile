@@ -60,6 +60,7 @@ audit: setup-dev     ## dependencies: consistent, from wheels, without known vul
 lint: setup-dev      ## format and lint, nothing is changed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	! grep -rnE '^(<<<<<<<|>>>>>>>) ' *.md docs src tests tools bench
 
 types: setup-dev     ## mypy, strict
 	$(BIN)/mypy
