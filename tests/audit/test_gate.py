@@ -15,6 +15,7 @@ from unmask.audit.gate_limits import interval_df
 from unmask.audit.gate_spec import GateOptions, PerStatistic
 from unmask.core.errors import ResultError
 from unmask.core.estimate import NAN, Estimate
+from unmask.core.types import Check
 from unmask.findings.envelope import Result, build
 
 from .gated import BROKEN, leans, pairs, save
@@ -385,6 +386,14 @@ def test_an_estimate_that_the_run_lacks_fails() -> None:
 def test_a_gate_refuses_a_seed_that_is_no_seed(seed: int) -> None:
     with pytest.raises(unmask.UnmaskError, match=f"^seed is {seed}, expected"):
         unmask.gate(result(0.9, 0.8, 1.0), result(0.1, 0.0, 0.2), seed=seed)
+
+
+def test_pairs_that_are_there_again_exchanged_fail(tmp_path: Path) -> None:
+    """Half of them are won, whatever a model prefers: a planted worsening would pass as unchanged."""
+    repeated = Check("own/duplicates", False, "20 of 40 pairs (50.0%) have the sentences of an earlier one")
+    before, after = save(tmp_path / "a", pairs(20, 40)), save(tmp_path / "b", pairs(20, 40), checks=(repeated,))
+    found = unmask.gate(after, before)
+    assert (found.answer, [check.name for check in found.failed_checks]) == ("fail", ["own/duplicates"])
 
 
 def test_items_that_only_the_run_has_are_counted(tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
     if content is None:
         raise ResultError(f"{path} has schema {quote(meta.get('schema'))}; this unmask reads schema 1 to {SCHEMA}")
     if content is meta and meta.get("tables", ...) is None:
-        raise ResultError(f"{path} does not describe its tables, as this version does: it was changed, run it again")
+        raise ResultError(f"{path} does not describe its tables: it was changed, run the command again")
     return check_result(content, str(path))
 
 

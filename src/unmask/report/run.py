@@ -14,7 +14,7 @@ from unmask.audit.compare import compare
 from unmask.audit.result import AuditResult, load
 from unmask.core.boundary import read_json
 from unmask.core.errors import OutputError, ResultError, UnmaskError
-from unmask.core.files import KIND_FILES, RESULT_FILES, lock_folder, refuse_result_file, write_text
+from unmask.core.files import KIND_FILES, lock_folder, refuse_result_file, write_text
 from unmask.findings import Finding, Section, charts, html, latex, markdown
 from unmask.findings.envelope import PAGE, RESULT, Result, build
 from unmask.findings.figure import Figure, export
@@ -60,7 +60,7 @@ def report(
     path = Path(out) if out is not None else Path(PAGE) if format == "html" and not others else None
     for target in (path, card):
         if target is not None:
-            refuse_result_file(Path(target), (*RESULT_FILES, *KIND_FILES))
+            refuse_result_file(Path(target), KIND_FILES)  # the others are never written over
     if format != "html":
         text = _tables(results, format, names, tables if layout == "wide" else None)
     else:
