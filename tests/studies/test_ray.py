@@ -14,7 +14,7 @@ from unmask.studies import Runtime, StudyOptions
 from unmask.studies.backends import run_locally
 from unmask.studies.backends.ray import RayBackend
 from unmask.studies.run import plan_study, run_plan
-from unmask.studies.spec import Conclusion, Outputs, Step, Study
+from unmask.studies.spec import Outputs, PaperConclusion, Step, Study
 
 pytestmark = [
     pytest.mark.slow,
@@ -98,14 +98,14 @@ def test_sharded_audit_on_ray_equals_the_local_one(tmp_path: Path) -> None:
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
 
 
-def _rows(outputs: Outputs, options: StudyOptions) -> Conclusion:
+def _rows(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
     from unmask.audit.result import load
     from unmask.findings import Finding, Section, Table
 
     (folder,) = outputs.values()
     rows = tuple((e.measure, e.group, e.statistic, e) for e in load(folder).estimates)
     table = Table("Estimates", ("measure", "group", "statistic", "value"), rows)
-    return Conclusion([Section("estimates", "Estimates", "All.", Finding((), (table,)))])
+    return PaperConclusion([Section("estimates", "Estimates", "All.", Finding((), (table,)))])
 
 
 def test_ray_counts_equal_local_counts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from unmask.core.errors import DataError
 from unmask.findings import Finding, Section, Table
 from unmask.studies.graph import topological_order
-from unmask.studies.spec import Conclusion, Outputs, Step, StepContext, StepKind, Study, StudyOptions
+from unmask.studies.spec import Outputs, PaperConclusion, Step, StepContext, StepKind, Study, StudyOptions
 
 
 def number(folder: Path) -> int:
@@ -89,11 +89,11 @@ def step(name: str, task: str = "ADD", inputs: Sequence[Step] = (), **parameters
 def study(steps: Sequence[Step]) -> Study:
     """A study of these steps with one table of their numbers."""
 
-    def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
+    def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
         rows = tuple((role[0], number(folder)) for role, folder in sorted(outputs.items()))
         table = Table("Numbers", ("step", "number"), rows)
         finding = Finding((), (table,) if rows else ())
-        return Conclusion([Section("numbers", "Numbers", "What came out.", finding)])
+        return PaperConclusion([Section("numbers", "Numbers", "What came out.", finding)])
 
     return Study(
         name="toy",

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 
 from unmask.core.errors import Unscorable
-from unmask.core.types import BAND, Check, Encoded, Measure, Pair, Probe, Row
+from unmask.core.statistic import BAND
+from unmask.core.types import Check, Encoded, Measure, Pair, Probe, Row
 from unmask.data.items import find_repeats
 from unmask.findings.numbers import number, signed_number
 from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmasked_probe

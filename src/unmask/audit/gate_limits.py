@@ -9,7 +9,8 @@ from unmask.audit.gate_spec import GateOptions
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate, Value
-from unmask.core.types import BALANCED, OF_WORDS, ONE_TRAINING
+from unmask.core.statistic import BALANCED, OF_WORDS
+from unmask.core.types import ONE_TRAINING
 from unmask.findings.envelope import Result
 from unmask.stats.means import CROSSED
 from unmask.stats.table import HEADLINE_GOALS

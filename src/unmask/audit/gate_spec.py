@@ -12,7 +12,8 @@ from unmask.audit.interpretation import PERCENT
 from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.files import plain
 from unmask.core.options import MAX_SEED, check_number, check_values, option
-from unmask.core.types import BALANCED, OF_WORDS, Check
+from unmask.core.statistic import BALANCED, OF_WORDS
+from unmask.core.types import Check
 
 if TYPE_CHECKING:
     from unmask.stats.gate import GateVerdict

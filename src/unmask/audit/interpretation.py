@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.estimate import Estimate
-from unmask.core.types import BALANCED, OF_WORDS, Check
+from unmask.core.statistic import BALANCED, OF_WORDS
+from unmask.core.types import Check
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import number
 

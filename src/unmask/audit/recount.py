@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unmask.core.errors import ResultError
-from unmask.core.types import BALANCED, Measure
+from unmask.core.statistic import BALANCED
+from unmask.core.types import Measure
 from unmask.findings.envelope import ITEMS, RESULT
 from unmask.measures import MEASURES
 from unmask.stats.directions import DIRECTIONS

@@ -7,25 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 NAN = math.nan
-OF_HUNDRED = ("bias-score", "balanced-bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat")  # 0 to 100
-SCALES = {  # least and most of other statistics
-    **dict.fromkeys(("direction-gap", "kept-percent"), (0.0, 100.0)),
-    **dict.fromkeys(("appd", "balanced-appd"), (-1.0, 1.0)),
-    **dict.fromkeys(("asld", "mean-word-association"), (0.0, math.inf)),
-    "mean-word-appd": (0.0, 1.0),
-    **dict.fromkeys(("TPR gap, women − men", "mean TPR gap, women − men"), (-1.0, 1.0)),
-    **dict.fromkeys(("mean absolute TPR gap", "RMS TPR gap"), (0.0, 1.0)),
-    **dict.fromkeys(("r with share of women", "correlation", "item-correlation", "rank-correlation"), (-1.0, 1.0)),
-    **dict.fromkeys(("spearman", "tau"), (-1.0, 1.0)),
-}
-UNLIMITED = (-math.inf, math.inf)
-
-
-def scale_of(statistic: str) -> tuple[float, float]:
-    """The least and the most that a statistic can be."""
-    if statistic in OF_HUNDRED or statistic.endswith(", %"):
-        return 0.0, 100.0
-    return SCALES.get(statistic, UNLIMITED)
 
 
 @dataclass(frozen=True, slots=True)

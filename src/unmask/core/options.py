@@ -59,6 +59,15 @@ def check_values(group: Any) -> None:
             raise DataError(f"{each.name} is {value!r}, expected {listed}")
 
 
+@dataclass(frozen=True)
+class OptionGroup:
+    """The base of every group of options: values are checked when a group is made."""
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)
+
+
 def check_number(name: str, value: float, *, least: float | None = None, most: float | None = None) -> None:
     """Refuse a number that is NaN, infinite, below the smallest or above the largest value allowed."""
     if least is not None and not value >= least:
@@ -116,8 +125,8 @@ def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
     return tuple(built)
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+@dataclass(frozen=True)
+class Opening(OptionGroup):
     """How to open a model; the defaults are the safe ones."""
 
     kind: Literal["masked", "causal"] | None = option(None, "Kind of model: masked or causal.", shown="from its config")
@@ -130,13 +139,9 @@ class Opening:
     allow_pickle: bool = option(False, "Load pickled weights (can run code).")
     trust_remote_code: bool = option(False, "Run the model repository's own code.")
 
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
+@dataclass(frozen=True)
+class Options(OptionGroup):
     """How to run: on how much data, with which seed, how fast."""
 
     limit: int | None = option(
@@ -153,13 +158,9 @@ class Options:
     store_file: Path | None = None  # instead of the user's cache of model outputs
     progress: Progress | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Serving:
+@dataclass(frozen=True)
+class Serving(OptionGroup):
     """How to ask an endpoint, a model that is served over HTTP; the key is `$UNMASK_API_KEY`."""
 
     served_model: str | None = option(
@@ -171,17 +172,13 @@ class Serving:
     request_log: Path | None = option(None, "Endpoint: file of the request log.", shown="in the cache")
     allow_http: bool = option(False, "Endpoint: allow http, unencrypted, to another machine.")
 
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)
-
 
 Precision = Literal["plain", "certified"]  # of an audit: `audit.certified`
 Unit = Literal["line", "block", "file"]
 
 
-@dataclass(frozen=True, slots=True)
-class TextLayout:
+@dataclass(frozen=True)
+class TextLayout(OptionGroup):
     """Where the text is in files of a corpus, and what a document is."""
 
     column: str | tuple[str, ...] = option(
@@ -196,7 +193,7 @@ class TextLayout:
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
-        check_values(self)
+        super().__post_init__()
         if not self.header and not all(name.isdigit() and int(name) for name in self.columns):
             raise DataError("without a header a column must be a number from 1, such as 1 or 2")
 

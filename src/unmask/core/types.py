@@ -284,11 +284,8 @@ class Published:
 Probes = Mapping[Side, tuple[Probe, ...]]
 Summary = Literal["share", "magnitude", "lean", "association", "lms", "ss", "icat"]
 ONE_TRAINING = "items only: one training"  # how the method of an interval ends that no other seed is part of
-BALANCED = "balanced-"  # prefix of a statistic: the mean over two directions, of pairs those of the stereotypes
 USUAL = "usual_gender"  # group of a template's word as a direction: `stereo` of men's professions, else `antistereo`
-BAND = 0.25  # nats per token; Kwon & Mihindukulasooriya (2022): smaller differences are nearly equal
 DESCRIPTIONS = ("near-zero",)  # recorded among the checks of a result, but without a verdict
-OF_WORDS = "mean-word-"  # prefix of a statistic: the mean over words of the absolute lean of a word
 
 
 @dataclass(frozen=True, slots=True)

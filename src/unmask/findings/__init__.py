@@ -8,8 +8,10 @@ from unmask.core.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from unmask.core.estimate import Value
-    from unmask.findings.model import Cell, Finding, Plot, Section, Table
+    from unmask.findings.model import Cell, Conclusion, Finding, Plot, Section, Table
 
-__getattr__ = lazy_names(__name__, dict.fromkeys(("Cell", "Finding", "Plot", "Section", "Table", "Value"), "model"))
+__getattr__ = lazy_names(
+    __name__, dict.fromkeys(("Cell", "Conclusion", "Finding", "Plot", "Section", "Table", "Value"), "model")
+)
 
-__all__ = ["Cell", "Finding", "Plot", "Section", "Table", "Value"]
+__all__ = ["Cell", "Conclusion", "Finding", "Plot", "Section", "Table", "Value"]

@@ -24,7 +24,8 @@ from unmask.core.boundary import read_json
 from unmask.core.errors import ResultError, UnknownName, quote
 from unmask.core.estimate import Estimate
 from unmask.core.files import RESULT_FILES, plain, writing
-from unmask.core.types import BALANCED, Check
+from unmask.core.statistic import BALANCED
+from unmask.core.types import Check
 from unmask.findings import storage
 from unmask.findings.model import Section
 from unmask.findings.schema1 import LEGACY_FILES, ResultKind, upgrade

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from unmask.core.estimate import Value
+from unmask.core.estimate import Estimate, Value
 from unmask.findings.numbers import number, p_value
 
 if TYPE_CHECKING:
@@ -81,6 +82,15 @@ class Finding:
     tables: tuple[Table, ...]
     plots: tuple[Plot, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a diagnosis or a task concludes: the finding, the estimates recorded beside it, and what is no number."""
+
+    finding: Finding
+    estimates: tuple[Estimate, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from unmask.core.boundary import validate
 from unmask.core.errors import ResultError, quote
-from unmask.core.estimate import SCALES, scale_of
+from unmask.core.statistic import statistic
 from unmask.findings.schema1 import ResultKind
 
 T = TypeVar("T")
@@ -224,8 +224,9 @@ def _check_estimate(estimate: dict[str, Any], where: str) -> None:
     rounding = ROUNDING * max(map(abs, numbers), default=0.0)
     if any(after < before - rounding for before, after in pairwise(numbers)):
         raise _impossible(estimate, where, "low ≤ value ≤ high")
-    least, most = scale_of(estimate["statistic"])
-    if estimate["statistic"] in SCALES:  # whose intervals may be wider
+    facts = statistic(estimate["statistic"])
+    least, most = facts.scale
+    if not facts.bounded:
         numbers = [each for each in (estimate["value"],) if each is not None]
     if not all(least - rounding <= number <= most + rounding for number in numbers):
         raise _impossible(estimate, where, _words_of(least, most))

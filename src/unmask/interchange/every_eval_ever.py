@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from unmask.audit.result import AuditResult
-from unmask.core.estimate import OF_HUNDRED, Estimate
+from unmask.core.estimate import Estimate
 from unmask.core.files import make_folder, write_text
+from unmask.core.statistic import statistic
 
 SCHEMA = "0.3.0"
-BETTER_HIGHER = ("lms", "icat")
 SCORES = {"more": 1.0, "less": 0.0, "tie": 0.5, "unscored": 0.0}
 READ = "no preference at the reference value; below it the other sentences are preferred"
 _UNPORTABLE = re.compile(r"[^\w.+-]+")
@@ -101,7 +101,7 @@ def _model(result: AuditResult) -> dict[str, Any]:
 def _estimate(estimate: Estimate, card: Mapping[str, Any], result: AuditResult) -> dict[str, Any]:
     """One estimate as an evaluation result."""
     measure = result.find_measure(estimate.measure)
-    is_percent = estimate.statistic in OF_HUNDRED
+    facts = statistic(estimate.statistic)
     details = {name: getattr(estimate, name) for name in ("group", "ties", "unscored", "p", "p_holm", "unit")}
     details |= {"n": estimate.n, "design effect": estimate.design_effect}
     uncertainty: dict[str, Any] = {"num_samples": estimate.n}
@@ -116,12 +116,11 @@ def _estimate(estimate: Estimate, card: Mapping[str, Any], result: AuditResult) 
             "evaluation_description": measure.reads if measure else estimate.measure,
             "metric_id": f"unmask.{estimate.measure}.{estimate.statistic}",
             "metric_name": f"{measure.title if measure else estimate.measure}: {estimate.statistic}",
-            "metric_unit": "percent" if is_percent else "nats",
+            "metric_unit": "percent" if facts.is_percent else facts.unit or "none",
             "metric_parameters": {"reference_value": estimate.null, "group": estimate.group},
-            "lower_is_better": estimate.statistic not in BETTER_HIGHER,
+            "lower_is_better": facts.better != "higher",
             "score_type": "continuous",
-            "min_score": 0.0 if is_percent else "-Infinity",
-            "max_score": 100.0 if is_percent else "Infinity",
+            **dict(zip(("min_score", "max_score"), map(_end, facts.scale), strict=True)),
             "additional_details": {"reading": READ},
         },
         "score_details": {
@@ -130,6 +129,11 @@ def _estimate(estimate: Estimate, card: Mapping[str, Any], result: AuditResult) 
             "uncertainty": uncertainty,
         },
     }
+
+
+def _end(value: float) -> float | str:
+    """An end of a scale; JSON has no infinity."""
+    return value if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
 
 
 def _source(card: Mapping[str, Any]) -> dict[str, Any]:

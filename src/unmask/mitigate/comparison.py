@@ -10,7 +10,7 @@ import numpy as np
 
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
-from unmask.core.types import OF_WORDS
+from unmask.core.statistic import OF_WORDS
 from unmask.findings import Cell, Finding, Plot, Table
 from unmask.findings.numbers import signed_number
 from unmask.measures import find

@@ -11,7 +11,8 @@ from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.progress import Progress, steps_of
-from unmask.core.types import BALANCED, Dataset, Floats, Kind, Row
+from unmask.core.statistic import BALANCED
+from unmask.core.types import Dataset, Floats, Kind, Row
 from unmask.data.occupations import with_usual_gender
 from unmask.data.subset import sample_dataset
 from unmask.measures import find

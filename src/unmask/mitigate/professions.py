@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
-from unmask.core.types import BALANCED, Row
+from unmask.core.statistic import BALANCED
+from unmask.core.types import Row
 from unmask.data.occupations import with_usual_gender
 from unmask.measures import find
 from unmask.stats.compare import paired_statistics

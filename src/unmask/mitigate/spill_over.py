@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from unmask.core.types import BALANCED
+from unmask.core.statistic import BALANCED
 from unmask.findings import Cell, Table
 from unmask.findings.numbers import number
 from unmask.mitigate.evaluation import PAIR_MEASURES, BiasEvaluation, compare_headlines, is_tested

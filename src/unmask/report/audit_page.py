@@ -7,7 +7,7 @@ from typing import Any
 
 from unmask.audit.interpretation import checks_warning
 from unmask.audit.result import AuditResult
-from unmask.core.types import BAND
+from unmask.core.statistic import BAND
 from unmask.findings.figure import Figure
 from unmask.findings.html import render
 from unmask.report import charts, selection, tables, wording

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from unmask.audit.interpretation import DOUBTFUL, INVALID, OF_PROFESSIONS, PERCENT, failure, slot_sides
 from unmask.audit.result import AuditResult
-from unmask.core.types import BALANCED, OF_WORDS
+from unmask.core.statistic import BALANCED, OF_WORDS
 from unmask.findings.numbers import number
 from unmask.report.selection import group_name
 from unmask.report.wording import SMALL, UNSURE, WORSE, is_significant, read_worsening

@@ -33,7 +33,7 @@ from unmask.audit.interpretation import (
 )
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.core.types import BAND
+from unmask.core.statistic import BAND
 from unmask.findings import charts as plots
 from unmask.findings.charts import BLUE, DASHED, GREY, ORANGE, Chart, Row, base_chart, in_order, tooltips
 from unmask.findings.figure import Figure, figure, label_text

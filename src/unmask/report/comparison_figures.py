@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unmask.audit.interpretation import side_words, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.core.types import BALANCED
+from unmask.core.statistic import BALANCED
 from unmask.findings import charts as plots
 from unmask.findings.charts import MODELS, SHAPES, Chart
 from unmask.findings.figure import Figure, figure

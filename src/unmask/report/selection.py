@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.core.types import BALANCED, BAND
+from unmask.core.statistic import BALANCED, BAND
 from unmask.findings.envelope import Result
 from unmask.findings.tables import PER_TOKEN
 

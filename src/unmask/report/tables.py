@@ -34,7 +34,7 @@ from unmask.audit.result import AuditResult
 from unmask.audit.verdict import Verdict, cautions, sentence_case, verdict
 from unmask.core.estimate import Estimate
 from unmask.core.spreadsheets import escape
-from unmask.core.types import BAND
+from unmask.core.statistic import BAND
 from unmask.findings import Table, numbers
 from unmask.findings.assets import as_file, as_link
 from unmask.findings.envelope import Result, estimate_json

@@ -14,7 +14,8 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
-from unmask.core.types import BALANCED, OF_WORDS, USUAL, Floats, Measure, Row
+from unmask.core.statistic import BALANCED, OF_WORDS
+from unmask.core.types import USUAL, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
 from unmask.stats.directions import (

@@ -12,7 +12,8 @@ from scipy.stats import f_oneway
 
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
-from unmask.core.types import BALANCED, OF_WORDS, Floats
+from unmask.core.statistic import BALANCED, OF_WORDS
+from unmask.core.types import Floats
 from unmask.stats.bootstrap import bootstrap_value
 from unmask.stats.directions import balance_directions, is_directed, is_unbalanced
 from unmask.stats.means import crossed_mean, mean_interval, mean_test

@@ -12,7 +12,8 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate, Value
-from unmask.core.types import BALANCED, Floats
+from unmask.core.statistic import BALANCED
+from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD
 from unmask.stats.directions import balanced_share, balanced_test, has_both, is_directed, is_unbalanced
 from unmask.stats.means import mean, mean_test, without_interval

@@ -12,7 +12,8 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
-from unmask.core.types import BALANCED, Floats, Measure, Row
+from unmask.core.statistic import BALANCED
+from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
 from unmask.stats.compare import (
     MORE_IS_BETTER,

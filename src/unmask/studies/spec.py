@@ -200,7 +200,7 @@ class PaperComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Conclusion:
+class PaperConclusion:
     """The tables and figures of a study, and its numbers beside the published ones."""
 
     sections: Sequence[Section]
@@ -221,7 +221,7 @@ class Study:
     models: tuple[str, ...]  # the paper's
     data: tuple[str, ...]  # the paper's, or our equivalent where it is not public
     plan: Callable[[StudyOptions], Mapping[Role, Step]]
-    conclude: Callable[[Outputs, StudyOptions], Conclusion]
+    conclude: Callable[[Outputs, StudyOptions], PaperConclusion]
     reduced: Mapping[str, Any] = field(default_factory=dict)  # overrides with `reduced`; `limit` too
     settings: Mapping[str, Any] = field(default_factory=dict)  # the paper's
     reduced_models: tuple[str, ...] = ()  # built-in models; empty: all masked ones

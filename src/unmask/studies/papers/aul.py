@@ -27,7 +27,7 @@ from unmask.studies.papers.aul_real_models import (
     real_model_scores,
     real_models_section,
 )
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, StudyOptions
+from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, Role, Step, StudyOptions
 from unmask.studies.steps import audits, diagnoses, scores
 
 PAIRS, TRIPLES = ("cps", "aul", "aula"), ("sss", "sss-diagonal", "aul", "aula")  # Table 5; eq. 2 as printed too
@@ -65,7 +65,7 @@ def _evaluated(options: StudyOptions) -> list[str]:
     return [name for name in options.data if name != STEREOSET_SCORES][:2]
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
+def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
     """The claims, one section per table, and one for the figure."""
     accuracy, meaning, direction = (
         _compare(outputs, name, item, options.limit)
@@ -103,7 +103,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     ]
     if answers:
         sections.append(real_models_section(answers, _run_tables(outputs), real, options.seed))
-    return Conclusion(sections, (*table_5, *accuracy, *direction, *meaning, *real))
+    return PaperConclusion(sections, (*table_5, *accuracy, *direction, *meaning, *real))
 
 
 def _diagnosis_sections(

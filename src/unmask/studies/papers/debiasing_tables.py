@@ -14,7 +14,7 @@ from unmask.studies.papers.debiasing_rank_table import compare_tau, rank_finding
 from unmask.studies.papers.debiasing_ranks import rank_cells
 from unmask.studies.papers.debiasing_versions import ORIGINAL, ZERO_SHOT, ModelVersion, load_version
 from unmask.studies.papers.debiasing_words import label_table, word_ratios
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
+from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, StudyOptions
 from unmask.studies.steps.finetuning import COUNTS
 from unmask.studies.trainings import deviation, over_trainings
 
@@ -22,7 +22,7 @@ SCORE = {"statistic": "score", "null": 0.0}
 OVER_TRAININGS = "With several trainings: the mean over them with Student's interval; SD: between trainings."
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
+def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
     """Collect the outputs of every version of every model, then build the tables and figures."""
     methods = options.settings["methods"]
     versions = [
@@ -74,7 +74,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "permutations for up to 7 tied versions, else asymptotic.",
         ),
     ]
-    return Conclusion(sections, [*taus, *words, *scores])
+    return PaperConclusion(sections, [*taus, *words, *scores])
 
 
 def _training(options: StudyOptions) -> str:

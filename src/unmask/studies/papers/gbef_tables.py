@@ -40,7 +40,7 @@ from unmask.studies.papers.gbef_curves import (
 )
 from unmask.studies.papers.gbef_words import FIGURES, GENDERED, Results
 from unmask.studies.papers.gbef_worked import worked_finding, worked_numbers
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
+from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, StudyOptions
 from unmask.studies.steps.words import load_word_facts
 
 SENTENCE_VERSIONS = (BASE, CDS, ALL_TOXIC, TOXIC_SAMPLE, SEVERE)  # the rows of Table 4
@@ -55,7 +55,7 @@ OTHER_ITEMS = (
 )
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
+def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
     """The claims, then one section per table or figure."""
     by_model, worked = (
         {role[1]: load(folder) for role, folder in outputs.items() if role[0] == name} for name in ("audit", "worked")
@@ -113,7 +113,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
                 curve_finding(curve, sld.get(BASE), options),
                 "Every sample of sentences is independent of the others; intervals are over samples."),
     ]  # fmt: skip
-    return Conclusion(sections, [*examples, *three, *four, *five])
+    return PaperConclusion(sections, [*examples, *three, *four, *five])
 
 
 def _with_tables(finding: Finding, tables: Sequence[Table]) -> Finding:

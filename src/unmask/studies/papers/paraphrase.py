@@ -34,7 +34,7 @@ from unmask.studies.papers.paraphrase_examples import (
     table_2_finding,
 )
 from unmask.studies.papers.paraphrase_real_models import real_models_section, real_verdicts
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, StudyOptions
+from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, Role, Step, StudyOptions
 from unmask.studies.steps import diagnoses, scores, wordings
 
 NOT_AUTHORS = "other data than the authors' 383 pairs"
@@ -89,7 +89,7 @@ class Wordings:
         return _by_label(self.examples), self.example_sentences
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
+def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
     """The claims, tables and figures, with all models side by side."""
     scored = _wordings(outputs, options)
     overall, by_type = (_comparisons(scored.main, item) for item in ("figure-2", "figure-3"))
@@ -113,7 +113,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
         _example_section(scored, repeated),
         *([real_models_section(real)] if real else []),
     ]
-    return Conclusion(sections, [*overall, *by_type, *repeated])
+    return PaperConclusion(sections, [*overall, *by_type, *repeated])
 
 
 def _data_sections(

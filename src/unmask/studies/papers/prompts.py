@@ -29,7 +29,7 @@ from unmask.studies.papers.prompts_tables import (
     score_finding,
     size_finding,
 )
-from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, StudyOptions
+from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, Role, Step, StudyOptions
 from unmask.studies.steps import audits
 
 ROLES = ("benchmark", "pairs", "answers")
@@ -71,7 +71,7 @@ def _judgements(options: StudyOptions) -> Annotations:
     return by_model
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
+def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
     """The paper's claims, its tables, and its second measure."""
     folders = {name: {role[1]: path for role, path in outputs.items() if role[0] == name} for name in ROLES}
     benchmark, own = ({model: load(path) for model, path in folders[name].items()} for name in ROLES[:2])
@@ -104,7 +104,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
         ),
     ]
     numbers = [PaperComparison("hld", estimate, None) for estimate in shares if estimate.group == "all"]
-    return Conclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])
+    return PaperConclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])
 
 
 def _by_score(results: Results) -> Results:
