@@ -1,0 +1,51 @@
+"""Growth is a decision: the source is no larger than this table says, by package.
+
+Whoever needs more room changes a number here, and says in the commit which old room it replaces.
+"""
+
+from __future__ import annotations
+
+from tools.size import sizes
+
+MOST_STATEMENTS = {
+    "audit": 2355,
+    "cli": 864,
+    "core": 1030,
+    "corpus": 1241,
+    "data": 1905,
+    "diagnose": 2939,
+    "explorer": 582,
+    "findings": 1210,
+    "interchange": 325,
+    "measures": 307,
+    "mitigate": 1909,
+    "models": 3618,
+    "prompts": 494,
+    "report": 1222,
+    "stats": 2346,
+    "studies": 3155,
+    "tasks": 1527,
+    "training": 405,
+    "unmask": 80,
+    "vectors": 996,
+}
+MOST_FILES, MOST_TEXTS, MOST_CACHES = 454, 430, 11
+
+
+def test_no_package_is_larger_than_was_decided() -> None:
+    counts = {name: size.statements for name, size in sizes().items()}
+    assert counts.keys() == MOST_STATEMENTS.keys()
+    assert {name: count for name, count in counts.items() if count > MOST_STATEMENTS[name]} == {}
+
+
+def test_a_budget_is_no_blank_cheque() -> None:
+    counts = {name: size.statements for name, size in sizes().items()}
+    slack = {name: MOST_STATEMENTS[name] - count for name, count in counts.items()}
+    assert sum(slack.values()) < 400, "lower the numbers in MOST_STATEMENTS to what the packages need"
+
+
+def test_no_more_files_text_functions_and_caches_than_was_decided() -> None:
+    counts = sizes().values()
+    assert sum(size.files for size in counts) <= MOST_FILES
+    assert sum(size.texts for size in counts) <= MOST_TEXTS
+    assert sum(size.caches for size in counts) <= MOST_CACHES
