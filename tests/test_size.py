@@ -9,13 +9,13 @@ from tools.size import sizes
 
 MOST_STATEMENTS = {
     "audit": 2355,
-    "cli": 864,
-    "core": 1030,
+    "cli": 940,
+    "core": 1040,
     "corpus": 1241,
     "data": 1905,
     "diagnose": 2939,
     "explorer": 582,
-    "findings": 1210,
+    "findings": 1245,
     "interchange": 325,
     "measures": 307,
     "mitigate": 1909,
@@ -29,7 +29,7 @@ MOST_STATEMENTS = {
     "unmask": 80,
     "vectors": 996,
 }
-MOST_FILES, MOST_TEXTS, MOST_CACHES = 454, 430, 11
+MOST_FILES, MOST_TEXTS, MOST_CACHES = 454, 442, 11
 
 
 def test_no_package_is_larger_than_was_decided() -> None:
