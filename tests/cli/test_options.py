@@ -11,9 +11,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from unmask.cli.options import Output, Without, with_groups
-from unmask.core.errors import DataError
-from unmask.core.options import check_values, option
+from unmask.cli.options import Groups, Output, Without, common_options, things_app, with_groups
+from unmask.core.errors import DataError, UnmaskError
+from unmask.core.options import OptionGroup, Options, check_values, option
+from unmask.core.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def run(*words: str, without: tuple[str, ...] = ()) -> tuple[Any, dict[str, Any]
         got.update(name=name, training=training, network=network)
 
     command.__annotations__ = {"name": str, "training": group, "network": Network, "return": None}
-    app = typer.Typer(add_completion=False)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(with_groups(command))
     return CliRunner().invoke(app, words, env={"COLUMNS": "120"}), got
 
@@ -113,3 +114,117 @@ def test_the_place_of_the_result_is_said_on_stderr_unless_quiet(
     assert len(shown) == 2
     assert said.out == ""
     assert said.err == f"result in {tmp_path}\n"
+
+
+@dataclass(frozen=True)
+class Masking(OptionGroup):
+    """Options that two methods share."""
+
+    share: float = option(0.15, "Share of masked tokens.")
+
+
+@dataclass(frozen=True)
+class Swapping(Masking):
+    axis: Literal["gender", "race"] = option("gender", "gender or race.")
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str
+    title: str
+    options: type[OptionGroup]
+
+
+METHODS = Registry("method", Method, home=__name__, group="unmask.no-such")
+SWAP = Method("swap", "Swapping words", Swapping)
+MASK = Method("mask", "Masking more", Masking)
+
+
+def things(several: str = "") -> tuple[typer.Typer, dict[str, Any]]:
+    """The command of the methods, and what it was called with."""
+    got: dict[str, Any] = {}
+
+    def change(
+        method: str,
+        model: str = "builtin",
+        out: Annotated[str, typer.Option(help="Folder.")] = "out",
+        *,
+        choices: OptionGroup,
+        network: Network,
+    ) -> None:
+        """Change a model."""
+        got.update(method=method, model=model, out=out, choices=choices, network=network)
+
+    def change_all(method: str, *, choices: Groups) -> None:
+        """Change a model several times."""
+        got.update(method=method, choices=choices)
+
+    change.__annotations__ |= {"choices": OptionGroup, "network": Network}
+    change_all.__annotations__ |= {"choices": Groups}
+    function = change_all if several else change
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.callback()(lambda: None)
+    made = things_app(
+        function,
+        f"{__name__}:METHODS",
+        metavar="METHOD",
+        about=lambda method: f"changes {method.name}",
+        several=several,
+    )
+    app.add_typer(made, name="change")
+    return app, got
+
+
+def change(*words: str, several: str = "") -> tuple[Any, dict[str, Any]]:
+    app, got = things(several)
+    return CliRunner().invoke(app, ["change", *words], env={"COLUMNS": "100"}), got
+
+
+def test_a_thing_has_its_own_options_and_no_other() -> None:
+    done, got = change("swap", "--axis", "race", "--share", "0.3", "--retries", "2", "--out", "x")
+    assert done.exit_code == 0, done.output
+    assert got == {
+        "method": "swap",
+        "model": "builtin",
+        "out": "x",
+        "choices": Swapping(share=0.3, axis="race"),
+        "network": Network(retries=2),
+    }
+    assert change("mask", "--axis", "race")[0].exit_code == 2
+    assert "--axis" not in change("mask", "--help")[0].output
+    assert "Masking more: changes mask" in change("mask", "--help")[0].output
+
+
+def test_the_help_of_a_command_lists_its_things_and_the_options_of_all() -> None:
+    said = change("--help")[0].output
+    options, things = said.split("Commands:")
+    assert ("--out" in options, "--axis" in options) == (True, False)
+    assert all(name in things for name in ("swap", "mask", "changes mask"))
+
+
+def test_the_options_of_several_things_are_united() -> None:
+    done, got = change("mask,swap", "--axis", "race", several="all")
+    assert done.exit_code == 0, done.output
+    assert got == {"method": "mask,swap", "choices": {"mask": Masking(), "swap": Swapping(axis="race")}}
+    assert change("all", "--share", "0.5", several="all")[1]["choices"] == {"mask": Masking(0.5), "swap": Swapping(0.5)}
+
+
+@pytest.mark.parametrize("words", [("swop",), ("--axis", "race", "swap")])
+def test_an_unknown_thing_and_options_before_it_are_refused(words: tuple[str, ...]) -> None:
+    done = change(*words)[0]
+    assert isinstance(done.exception, UnmaskError)
+    assert ("Did you mean swap?" in str(done.exception)) == (words == ("swop",))
+
+
+def test_options_of_many_commands_are_named_on_a_line_and_described_once() -> None:
+    def command(run: Options, output: Output) -> None: ...
+
+    command.__annotations__ = {"run": Options, "output": Output, "return": None}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(with_groups(command))
+    said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "400"}).output
+    assert "--tokens" not in said
+    names = "tokens, no-store, data-dir, mapping, offline, no-report, json, quiet, save-config"
+    assert names in " ".join(said.split())
+    assert CliRunner().invoke(app, ["--tokens", "8", "--quiet"]).exit_code == 0
+    assert {"--tokens", "--json", "--device", "--timeout"} <= {*common_options()}

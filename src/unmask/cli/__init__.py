@@ -126,7 +126,7 @@ def run_command(words: list[str]) -> int:
     command = typer.main.get_command(make_app(words[:1] if named and not completing else COMMANDS))
     if completing:  # the shell asks for completions, which the command prints
         command.main(prog_name="unmask")
-    given = repeat_options(words, valued_options(command, words[0]) if words else ())
+    given = repeat_options(words, valued_options(command, words))
     invoked.set(tuple(given))
     try:
         with command.make_context("unmask", given) as context:

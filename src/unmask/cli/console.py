@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 RUNS = Path("unmask-runs")
 invoked: ContextVar[tuple[str, ...]] = ContextVar("invoked", default=())  # the words of the running command
@@ -39,10 +40,20 @@ def repeat_options(argv: list[str], valued: Collection[str] = ()) -> list[str]:
     return out
 
 
-def valued_options(command: object, name: str) -> set[str]:
-    """The options that take a value, of the subcommand of this name."""
-    subcommand = getattr(command, "commands", {}).get(name)
-    options = [each for each in getattr(subcommand, "params", ()) if not getattr(each, "is_flag", True)]
+def find_command(command: Any, words: Sequence[str]) -> tuple[Any, int]:
+    """The innermost command that the first words name, such as `corpus count`, and how many words that are."""
+    used = 0
+    for word in words:
+        if not hasattr(command, "get_command") or (inner := command.get_command(None, word)) is None:
+            break
+        command, used = inner, used + 1
+    return command, used
+
+
+def valued_options(command: Any, words: Sequence[str]) -> set[str]:
+    """The options that take a value, of the subcommand that the first words name."""
+    subcommand, _ = find_command(command, [word for word in words[:2] if not word.startswith("-")])
+    options = [each for each in subcommand.params if not getattr(each, "is_flag", True)]
     return {flag for option in options for flag in option.opts}
 
 

@@ -17,13 +17,13 @@ def listing(
     what: Annotated[
         str,
         typer.Argument(
-            help="measures, vectors, data, models, diagnoses, mitigations, tasks or studies.",
+            help="measures, vectors, data, models, diagnoses, mitigations, tasks, studies or options.",
             show_default="the names of these lists",
         ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print names and descriptions as JSON.")] = False,
 ) -> None:
-    """List measures, measures on vectors, data, models, diagnoses, mitigations, tasks, studies."""
+    """List measures, measures on vectors, data, models, diagnoses, mitigations, tasks, studies, options."""
     if not what:
         lists = {name: about for name, (about, _, _) in _KINDS.items()}
         if as_json:
@@ -100,4 +100,5 @@ _KINDS: dict[str, tuple[str, str, Callable[[Any], str]]] = {  # about, and where
         lambda each: f"[{_NEEDS[each.needs]}{_of_words(each.languages)}] {each.question}",
     ),
     "studies": ("papers that can be repeated", "unmask.studies:STUDIES", lambda each: each.question),
+    "options": ("options that many commands take", "unmask.cli.options:common_options", str),
 }

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 from unmask.cli.console import split_names
-from unmask.core.options import literal_choices, option
+from unmask.core.errors import DataError
+from unmask.core.options import Opening, OptionGroup, Options, Serving, literal_choices, option
 from unmask.findings import terminal
 
 if TYPE_CHECKING:
@@ -56,6 +60,7 @@ Data = Annotated[
     ),
 ]
 Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.", autocompletion=complete_measures)]
+Groups = Mapping[str, OptionGroup]  # a parameter that takes the options of several things, by name
 Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")]
 
 
@@ -63,10 +68,12 @@ Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_d
 class Output:
     """What a command prints and writes besides `result.json`."""
 
-    report: bool = option(True, "Do not write report.html.", flag="--no-report")
-    as_json: bool = option(False, "Print the result object instead of tables.", flag="--json")
-    quiet: bool = option(False, "No progress output.")
-    save_config: Path | None = option(None, "Also write a run file, which `unmask run` repeats.", shown="none")
+    report: bool = option(True, "Do not write report.html.", flag="--no-report", common=True)
+    as_json: bool = option(False, "Print the result object instead of tables.", flag="--json", common=True)
+    quiet: bool = option(False, "No progress output.", common=True)
+    save_config: Path | None = option(
+        None, "Also write a run file, which `unmask run` repeats.", shown="none", common=True
+    )
 
     def say(self, line: str) -> None:
         """Print a line to stderr, unless quiet."""
@@ -110,55 +117,105 @@ class Without:
         object.__setattr__(self, "names", names)
 
 
-def with_groups(function: Callable[..., None]) -> Callable[..., None]:
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """An option group among the parameters of a command, or among those that a mapping of groups takes."""
+
+    parameter: str
+    thing: str  # its key in a mapping of groups
+    type: type[Any]
+    without: tuple[str, ...] = ()
+
+    def options(self) -> dict[str, tuple[Field[Any], Any]]:
+        """The fields that are options, with their types."""
+        types = get_type_hints(self.type)
+        chosen = [each for each in fields(self.type) if each.metadata.get("help") and each.name not in self.without]
+        return {field.name: (field, types[field.name]) for field in chosen}
+
+    def build(self, values: Mapping[str, Any]) -> Any:
+        """The group with the values that are given."""
+        return self.type(**{name: values[name] for name in self.options() if name in values})
+
+
+def with_groups(
+    function: Callable[..., None], things: Mapping[str, Any] | None = None, name: str = ""
+) -> Callable[..., None]:
     """A command whose parameters of an option group are replaced by one option for every field.
 
-    A field that two groups share is one option, and sets both.
+    A field that several groups share is one option, and sets it in all of them. A parameter annotated `OptionGroup`
+    takes the group that the one thing names as its `options`; `Mapping[str, OptionGroup]` takes that of every thing.
+    With `name`, that is the value of the first parameter.
     """
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, tuple[type, list[str]]] = {}
-    parameters: dict[str, inspect.Parameter] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        group, without = _group(hints[name])
-        if group is None:
-            parameters[name] = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-            continue
-        types = get_type_hints(group)
-        chosen = [each for each in fields(group) if each.metadata.get("help") and each.name not in without]
-        groups[name] = (group, [each.name for each in chosen])
-        for each in chosen:
-            parameters.setdefault(each.name, _parameter(each, types[each.name]))
-
-    members = {field for _, names in groups.values() for field in names}
-    lists = {name for name in members if parameters[name].default == []}
-    switches = {each.name for group, _ in groups.values() for each in fields(group) if _is_switch_off(each)}
+    given = dict([*inspect.signature(function).parameters.items()][bool(name) :])
+    groups = [group for parameter in given for group in _groups(parameter, hints[parameter], things or {})]
+    options = _options(groups)
+    plain = {key: each for key, each in given.items() if not _is_group(hints[key])}
+    arguments = [each.replace(annotation=hints[key], kind=each.KEYWORD_ONLY) for key, each in plain.items()]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
     @functools.wraps(function)
-    def command(**given: Any) -> None:
-        values = {name: not value if name in members & switches else value for name, value in given.items()}
-        values |= {name: tuple(split_names(given[name])) for name in lists}
-        built = {name: group(**{field: values[field] for field in names}) for name, (group, names) in groups.items()}
-        function(**{name: value for name, value in values.items() if name not in members}, **built)
+    def command(context: typer.Context, **words: Any) -> None:
+        values = {key: _value(field, words[key]) for key, (field, _) in options.items() if _is_set(context, key)}
+        built: dict[str, Any] = {key: {} for key, hint in hints.items() if hint == Groups}
+        for group in groups:
+            if group.thing:
+                built[group.parameter][group.thing] = group.build(values)
+            else:
+                built[group.parameter] = group.build(values)
+        function(*filter(None, [name]), **{key: words[key] for key in plain}, **built)
 
-    command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-    command.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    signature = inspect.Signature([context, *arguments, *(_parameter(*option) for option in options.values())])
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {key: each.annotation for key, each in signature.parameters.items()}
+    command.__doc__ = f"{inspect.getdoc(function) or ''}\n\n{_common(field for field, _ in options.values())}"
     return command
 
 
-def _group(hint: Any) -> tuple[Any, tuple[str, ...]]:
-    """The option group of a parameter and the fields left out; None if it is an ordinary parameter."""
-    if get_origin(hint) is not Annotated:
-        return (hint, ()) if is_dataclass(hint) else (None, ())
-    group, *notes = get_args(hint)
+def _is_group(hint: Any) -> bool:
+    """Whether a parameter is an option group, or a mapping of some."""
+    return hint == Groups or is_dataclass(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
+
+
+def _groups(parameter: str, hint: Any, things: Mapping[str, Any]) -> list[_Group]:
+    """The option groups of a parameter; none if it is an ordinary one."""
+    if hint == Groups:
+        return [_Group(parameter, name, thing.options) for name, thing in things.items()]
+    if hint is OptionGroup:
+        return [_Group(parameter, "", thing.options) for thing in things.values()]
+    parts: tuple[Any, ...] = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    group, *notes = parts
     without = tuple(name for note in notes if isinstance(note, Without) for name in note.names)
-    return (group, without) if is_dataclass(group) else (None, ())
+    return [_Group(parameter, "", group, without)] if is_dataclass(group) else []
+
+
+def _options(groups: Iterable[_Group]) -> dict[str, tuple[Field[Any], Any]]:
+    """The options of several groups by the names of their fields; one name has one type."""
+    options: dict[str, tuple[Field[Any], Any]] = {}
+    for group in groups:
+        for name, (field, hint) in group.options().items():
+            if options.setdefault(name, (field, hint))[1] != hint:
+                raise DataError(f"the option {name} of {group.thing or group.type.__name__} has another type elsewhere")
+    return options
+
+
+def _is_set(context: typer.Context, name: str) -> bool:
+    """Whether the command line has an option."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _value(field: Field[Any], given: Any) -> Any:
+    """The value of a field from the command line: several in a tuple, a switch that turns off as False."""
+    if _is_switch_off(field):
+        return not given
+    return tuple(split_names(given)) if isinstance(given, list) else given
 
 
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     """The command-line option of one field."""
     meta = field.metadata
     default = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[operator]
-    names = meta["flag"].split() or [f"--{field.name.replace('_', '-')}"]
     extra: dict[str, Any] = {"show_default": meta["shown"]} if meta["shown"] else {}
     if default == ():  # several values: repeated, or separated by commas
         hint, default = list[str], []
@@ -170,10 +227,100 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
         field.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=False if _is_switch_off(field) else default,
-        annotation=Annotated[hint, typer.Option(*names, help=meta["help"], **extra)],
+        annotation=Annotated[hint, typer.Option(*_flags(field), help=meta["help"], hidden=meta["common"], **extra)],
     )
+
+
+def _flags(field: Field[Any]) -> list[str]:
+    """How the option of a field is written."""
+    return field.metadata["flag"].split() or [f"--{field.name.replace('_', '-')}"]
 
 
 def _is_switch_off(field: Field[Any]) -> bool:
     """Whether the option of a field is a `--no-…` switch, which sets it to False."""
     return str(field.metadata.get("flag", "")).startswith("--no-")
+
+
+def _common(options: Iterable[Field[Any]]) -> str:
+    """The line of a help page about the options that are described once, in `unmask list options`."""
+    names = [_flags(field)[0].lstrip("-") for field in options if field.metadata["common"]]
+    line = f"Common options, described by `unmask list options`: {', '.join(names)}."
+    return "\b\n" + textwrap.fill(line, 76, break_on_hyphens=False) if names else ""
+
+
+def common_options() -> dict[str, str]:
+    """The options that many commands take, with what they mean."""
+    groups = [_Group("", "", group) for group in (Opening, Options, Output, Serving)]
+    common = [field for field, _ in _options(groups).values() if field.metadata["common"]]
+    return {_flags(field)[0]: field.metadata["help"] + _shown_default(field) for field in common}
+
+
+def _shown_default(field: Field[Any]) -> str:
+    """The default of an option as its description ends with it; empty of a switch."""
+    shown = field.metadata["shown"] or (field.default if isinstance(field.default, str | int | float) else "")
+    return f" [default: {shown}]" if shown and not isinstance(shown, bool) else ""
+
+
+# ------------------------------------------------------------------------------------- one command a thing
+
+
+def things_app(
+    function: Callable[..., None], registry: str, *, metavar: str, about: Callable[[Any], str], several: str = ""
+) -> typer.Typer:
+    """A command with one subcommand for every thing of a registry, which has the options that the thing names.
+
+    Args:
+        function: does the work; its first parameter is the name that was given.
+        registry: where the things are, such as "unmask.mitigate:METHODS"; imported when it is needed.
+        metavar: what a thing is called in the usage, such as "METHOD".
+        about: describes a thing in a line.
+        several: the name of all things, such as "all"; then several names can be given, separated by commas.
+    """
+
+    class Things(TyperGroup):
+        def list_commands(self, ctx: Any) -> list[str]:
+            return [*super().list_commands(ctx), *resolve_name(registry)]
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            if cmd_name in self.commands:
+                return self.commands[cmd_name]
+            if cmd_name.startswith("-"):
+                raise DataError(f"name the {metavar.lower()} first, then its options: unmask {self.name} {metavar} …")
+            known = resolve_name(registry)
+            if not several:
+                found = [known.find(cmd_name)]
+            elif cmd_name == several:
+                found = [*known.values()]
+            else:
+                found = known.find_all(split_names([cmd_name]))
+            return _thing_command(function, cmd_name, {thing.name: thing for thing in found}, about)
+
+        def format_options(self, ctx: Any, formatter: Any) -> None:
+            shared = _thing_command(function, metavar, {}, about)
+            records = [parameter.get_help_record(ctx) for parameter in shared.get_params(ctx)]
+            with formatter.section(f"Options of every {metavar.lower()}"):
+                formatter.write_dl([record for record in records if record is not None])
+            self.format_commands(ctx, formatter)
+
+    return typer.Typer(
+        cls=Things,
+        help=inspect.getdoc(function),
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        subcommand_metavar=f"{metavar} [OPTIONS] [ARGUMENTS]",
+        options_metavar="",
+        context_settings={"ignore_unknown_options": True},
+    )
+
+
+def _thing_command(
+    function: Callable[..., None], name: str, things: Mapping[str, Any], about: Callable[[Any], str]
+) -> Any:
+    """The command of the things that one name says."""
+    described = [f"{thing.title}: {about(thing)}" for thing in things.values()]
+    command = with_groups(function, things, name)
+    if len(described) == 1:
+        command.__doc__ = f"{described[0]}\n\n{command.__doc__}"
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, short_help=" · ".join(described))(command)
+    return typer.main.get_command(app)

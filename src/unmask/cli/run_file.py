@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from unmask.cli.console import invoked, split_names
+from unmask.cli.console import find_command, invoked, split_names
 from unmask.cli.options import Output
 from unmask.core.boundary import read_text, validate
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName, UnmaskError, quote
@@ -137,15 +137,12 @@ def _find_command(name: str) -> Any:
     """The command of a name such as `audit` or `corpus count`; UnknownName if a run file cannot have it."""
     from unmask.cli import COMMANDS, make_app
 
-    first, *rest = name.split() or [""]
-    if first not in COMMANDS:
-        raise UnknownName("command", first, COMMANDS)
-    command: Any = typer.main.get_command(make_app([first])).commands[first]  # type: ignore[attr-defined]
-    for word in rest:
-        inner = getattr(command, "commands", {})
-        if word not in inner:
-            raise UnknownName(f"command of unmask {first}", word, inner)
-        command = inner[word]
+    words = name.split() or [""]
+    if words[0] not in COMMANDS:
+        raise UnknownName("command", words[0], COMMANDS)
+    command, used = find_command(typer.main.get_command(make_app(words[:1])), words)
+    if used < len(words):
+        raise UnknownName(f"command of unmask {words[0]}", words[used], getattr(command, "commands", {}))
     if not any(parameter.name == SAVE for parameter in command.params):
         raise DataError(f"unmask {name} cannot be repeated from a run file: it has no option --save-config")
     return command
@@ -174,10 +171,9 @@ def _parse_words(words: Sequence[str]) -> RunFile:
     """The command and the options of words of the command line."""
     from unmask.cli import FORMER, make_app
 
-    name, rest = FORMER.get(words[0], words[0]), [*words[1:]]
-    group = typer.main.get_command(make_app([name])).commands[name]  # type: ignore[attr-defined]
-    if hasattr(group, "commands"):
-        name, rest = f"{name} {rest[0]}", rest[1:]
+    words = [FORMER.get(words[0], words[0]), *words[1:]]
+    _, used = find_command(typer.main.get_command(make_app(words[:1])), words)
+    name, rest = " ".join(words[:used]), [*words[used:]]
     command = _find_command(name)
     with command.make_context(name, rest) as context:
         given = {key: context.params[each.name] for key, each in _parameters(command).items()}

@@ -6,6 +6,7 @@ import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -24,6 +25,7 @@ def option(  # noqa: PLR0913 - the facts about an option
     least: float | None = None,
     most: float | None = None,
     factory: Any = MISSING,
+    common: bool = False,
 ) -> Any:
     """A field of an option group.
 
@@ -36,11 +38,28 @@ def option(  # noqa: PLR0913 - the facts about an option
         least: the smallest value allowed.
         most: the largest value allowed.
         factory: makes the default value.
+        common: an option of many commands, which `unmask list options` describes instead of the help of each.
     """
-    metadata = {"help": help, "flag": flag, "shown": shown, "least": least, "most": most}
+    metadata = {"help": help, "flag": flag, "shown": shown, "least": least, "most": most, "common": common}
     if factory is not MISSING:
         return field(default_factory=factory, metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+common = partial(option, common=True)
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """The options of one thing: a task, a method, a diagnosis, a study, or of what several of them share.
+
+    A group is a frozen dataclass without slots whose fields are made by `option`. One that checks more in its own
+    `__post_init__` calls that of its base first.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)
 
 
 def check_values(group: Any) -> None:
@@ -57,15 +76,6 @@ def check_values(group: Any) -> None:
         if choices and value not in choices:
             listed = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices[1:] else choices[0]
             raise DataError(f"{each.name} is {value!r}, expected {listed}")
-
-
-@dataclass(frozen=True)
-class OptionGroup:
-    """The base of every group of options: values are checked when a group is made."""
-
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)
 
 
 def check_number(name: str, value: float, *, least: float | None = None, most: float | None = None) -> None:
@@ -129,15 +139,15 @@ def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
 class Opening(OptionGroup):
     """How to open a model; the defaults are the safe ones."""
 
-    kind: Literal["masked", "causal"] | None = option(None, "Kind of model: masked or causal.", shown="from its config")
-    device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
-    dtype: Literal["fp32", "bf16", "fp16", "int8", "int4"] = option(
+    kind: Literal["masked", "causal"] | None = common(None, "Kind of model: masked or causal.", shown="from its config")
+    device: str | None = common(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
+    dtype: Literal["fp32", "bf16", "fp16", "int8", "int4"] = common(
         "fp32", "fp32, bf16, fp16, or weights quantised to int8 or int4."
     )
-    tf32: bool = option(False, "Allow TF32 for fp32 matrix products on a GPU.")
-    offline: bool = option(False, "Never use the network.")
-    allow_pickle: bool = option(False, "Load pickled weights (can run code).")
-    trust_remote_code: bool = option(False, "Run the model repository's own code.")
+    tf32: bool = common(False, "Allow TF32 for fp32 matrix products on a GPU.")
+    offline: bool = common(False, "Never use the network.")
+    allow_pickle: bool = common(False, "Load pickled weights (can run code).")
+    trust_remote_code: bool = common(False, "Run the model repository's own code.")
 
 
 @dataclass(frozen=True)
@@ -148,13 +158,13 @@ class Options(OptionGroup):
         None, "Only N items, sampled by category and direction; of a corpus, the first N documents.", least=1
     )
     seed: int = option(0, "Random seed (samples, data order, initialisation, bootstrap).", least=0, most=MAX_SEED)
-    tokens: int | None = option(None, "Maximum padded tokens per batch.", shown="by device", least=1)
-    store: bool = option(True, "Do not use the cache of model outputs.", flag="--no-store")
-    data_dir: Path | None = option(None, "Folder of datasets.")
-    mapping: Path | None = option(
+    tokens: int | None = common(None, "Maximum padded tokens per batch.", shown="by device", least=1)
+    store: bool = common(True, "Do not use the cache of model outputs.", flag="--no-store")
+    data_dir: Path | None = common(None, "Folder of datasets.")
+    mapping: Path | None = common(
         None, "YAML of the columns of hub data or your own files: `more: sent_more`, …", shown="columns by usual names"
     )
-    offline: bool = option(False, "Never use the network.")
+    offline: bool = common(False, "Never use the network.")
     store_file: Path | None = None  # instead of the user's cache of model outputs
     progress: Progress | None = None
 
@@ -163,14 +173,14 @@ class Options(OptionGroup):
 class Serving(OptionGroup):
     """How to ask an endpoint, a model that is served over HTTP; the key is `$UNMASK_API_KEY`."""
 
-    served_model: str | None = option(
+    served_model: str | None = common(
         None, "Endpoint: name of the model to ask.", flag="--model", shown="the only one that is served"
     )
-    parallel: int = option(4, "Endpoint: requests at once.", least=1, most=256)
-    timeout: float = option(120.0, "Endpoint: seconds to wait for an answer.", least=0.01, most=86_400)
-    retries: int = option(6, "Endpoint: how often a failed request is repeated.", least=0, most=1000)
-    request_log: Path | None = option(None, "Endpoint: file of the request log.", shown="in the cache")
-    allow_http: bool = option(False, "Endpoint: allow http, unencrypted, to another machine.")
+    parallel: int = common(4, "Endpoint: requests at once.", least=1, most=256)
+    timeout: float = common(120.0, "Endpoint: seconds to wait for an answer.", least=0.01, most=86_400)
+    retries: int = common(6, "Endpoint: how often a failed request is repeated.", least=0, most=1000)
+    request_log: Path | None = common(None, "Endpoint: file of the request log.", shown="in the cache")
+    allow_http: bool = common(False, "Endpoint: allow http, unencrypted, to another machine.")
 
 
 Precision = Literal["plain", "certified"]  # of an audit: `audit.certified`
