@@ -28,14 +28,12 @@ from unmask.core.estimate import Value
 from unmask.corpus.ratios import ilps
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
+from unmask.stats.agreement import Rankings, kendall_taus, rank_agreements
 from unmask.stats.bootstrap import BootstrapMethod, percentile_interval, resampled_items
-from unmask.stats.means import mean_interval, student_ends
-from unmask.stats.pooled import HitCounts, difference_interval, share_interval
-from unmask.stats.ranks import Rankings, kendall_taus, rank_agreements
+from unmask.stats.intervals import mean_interval, paired_interval, student_ends
 from unmask.stats.regression import correlation, fit_line
 from unmask.stats.roc import roc_auc
-from unmask.stats.score_intervals import paired_interval
-from unmask.stats.shares import share_contrast, unit_share, wilson
+from unmask.stats.shares import HitCounts, difference_interval, share_contrast, share_interval, unit_share, wilson
 from unmask.stats.triples import TermScores, icat, icat_interval
 from unmask.stats.units import INDEPENDENT, SamplingError, Units, units_of, variance_over_both
 from unmask.stats.validity import dose_correlation, dose_margin

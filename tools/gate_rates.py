@@ -31,9 +31,8 @@ from unmask.core.types import Row
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
 from unmask.measures import MEASURES
-from unmask.stats.detectable import ALPHA
-from unmask.stats.gate import Allowance, decide
-from unmask.stats.worsening import Worsening, worsenings
+from unmask.stats.power import ALPHA
+from unmask.stats.worsening import Allowance, Worsening, decide, worsenings
 
 SHARE = 0.55  # of pairs that the baseline wins
 AMONG_WRITERS = 0.1  # correlation of the pairs of one writer

@@ -20,7 +20,7 @@ from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.catalog import ACCURACY
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Value
-from unmask.stats.means import mean_test
+from unmask.stats.intervals import mean_test
 from unmask.stats.units import units_of_items
 
 from .plainly import as_whole, run

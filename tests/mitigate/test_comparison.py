@@ -32,7 +32,7 @@ from unmask.mitigate.evaluation import (
 from unmask.mitigate.professions import profession_estimates
 from unmask.models.engine import Engine
 from unmask.models.loading import open_lm
-from unmask.stats import Comparison, comparisons
+from unmask.stats.paired import Comparison, comparisons
 from unmask.training.utility import Ability
 
 

@@ -21,7 +21,7 @@ from unmask.findings.envelope import Result, build
 from unmask.measures import MEASURES
 from unmask.report.change_summary import summarize_changes
 from unmask.report.comparison_page import compare_runs, page
-from unmask.stats import Comparison
+from unmask.stats.paired import Comparison
 
 from . import fake
 

@@ -21,7 +21,7 @@ from unmask.core.types import Dataset
 from unmask.findings.envelope import Result
 from unmask.report import comparison_figures, comparison_page, wording
 from unmask.report.selection import model_names
-from unmask.stats import Comparison
+from unmask.stats.paired import Comparison
 
 from . import fake, made
 from .htmls import Page

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from unmask.stats.annotators import fleiss, label_counts, resampled_agreement
+from unmask.stats.agreement import fleiss, label_counts, resampled_agreement
 
 LABELS = [("age", "age", "race"), ("race", "race", "race"), ("age", "none", "race"), ("none", "none", "none")]
 

@@ -13,7 +13,8 @@ import pytest
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Row, Summary
-from unmask.stats import apply_holm, comparisons, estimates
+from unmask.stats import estimates
+from unmask.stats.paired import apply_holm, comparisons
 
 from .tables import DATA, measure, normal, only, row, rows, same, triple, unscored
 from .test_corrections import reference_holm

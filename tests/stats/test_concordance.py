@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Ints
-from unmask.stats.concordance import SHUFFLES, count_agreeing, family_agreement, share_of_members
+from unmask.stats.agreement import SHUFFLES, count_agreeing, family_agreement, share_of_members
 
 
 def of(*rows: list[int]) -> list[Ints]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from unmask.core.estimate import Estimate
-from unmask.stats import estimates, holm
-from unmask.stats.corrections import correct_headlines
+from unmask.stats import estimates
+from unmask.stats.corrections import correct_headlines, holm
 
 from .tables import DATA, measure, normal, row
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unmask.core.estimate import Value
-from unmask.stats.detectable import detectable_difference
+from unmask.stats.power import detectable_difference
 from unmask.stats.shares import wilson
 
 

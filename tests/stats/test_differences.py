@@ -15,9 +15,10 @@ from scipy.stats import t, ttest_1samp
 
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Row
-from unmask.stats import comparisons, estimates
+from unmask.stats import estimates
 from unmask.stats.bootstrap import bootstrap_ends, studentised_ends
-from unmask.stats.means import crossed_mean, mean_interval, mean_test
+from unmask.stats.intervals import crossed_mean, mean_interval, mean_test
+from unmask.stats.paired import comparisons
 from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, normal, only, row, rows, unscored

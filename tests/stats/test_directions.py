@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from unmask.core.types import Row
-from unmask.stats import comparisons, estimates
+from unmask.stats import estimates
 from unmask.stats.directions import balance_directions, balanced_change, balanced_share, balanced_test, is_unbalanced
+from unmask.stats.paired import comparisons
 from unmask.stats.units import INDEPENDENT, Units
 
 from .tables import DATA, measure, row

@@ -9,7 +9,7 @@ from scipy.stats import kendalltau, norm, pearsonr
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.stats.discrimination import MIN_HALF, discrimination, item_rest_correlations, short_forms
+from unmask.stats.reliability import MIN_HALF, discrimination, item_rest_correlations, short_forms
 
 
 def planted(models: int, good: int, noise: int, bad: int, rng: np.random.Generator, *, noisy: float = 0.5) -> Floats:

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from unmask.core.types import Row
-from unmask.stats import apply_holm, comparisons
-from unmask.stats.dose_response import dose_response, smallest_step
+from unmask.stats.paired import apply_holm, comparisons
+from unmask.stats.validity import dose_response, smallest_step
 
 from .tables import DATA, measure, row, unscored
 
@@ -127,9 +127,9 @@ def test_flips_are_judged_by_the_sign_test() -> None:
 
 
 def test_a_p_value_at_the_level_is_not_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.stats.dose_response.LEVEL", 0.0625)
+    monkeypatch.setattr("unmask.stats.validity.LEVEL", 0.0625)
     assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).n_separated == 0
-    monkeypatch.setattr("unmask.stats.dose_response.LEVEL", 0.0626)
+    monkeypatch.setattr("unmask.stats.validity.LEVEL", 0.0626)
     assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).n_separated == 1
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from unmask.core.estimate import NAN, Value
-from unmask.stats.gate import Allowance, Answer, decide
-from unmask.stats.worsening import UNCHANGED, Worsening
+from unmask.stats.worsening import UNCHANGED, Allowance, Answer, Worsening, decide
 
 from .tables import DATA
 

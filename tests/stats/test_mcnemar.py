@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 
 from unmask.core.errors import StatsError
-from unmask.stats.mcnemar import ContingencyTable, cross_tabulate, mcnemar_p
+from unmask.stats.paired import ContingencyTable, cross_tabulate, mcnemar_p
 
 
 def test_crossing_counts_each_of_the_four_cases() -> None:

@@ -8,8 +8,7 @@ from scipy.stats import bootstrap, t, ttest_1samp
 
 from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
-from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
-from unmask.stats.shares import unit_share, wilson
+from unmask.stats.shares import HitCounts, difference_interval, difference_test, share_interval, unit_share, wilson
 
 
 def drawn(seed: int, units: int, share: float) -> HitCounts:

@@ -11,9 +11,9 @@ from scipy.stats import binom, binomtest
 from statsmodels.stats.power import TTestPower
 
 from unmask.core.estimate import Value
-from unmask.stats.detectable import detectable_difference
 from unmask.stats.power import (
     detectable_between,
+    detectable_difference,
     detectable_effect,
     power_of_pairs,
     required_pairs,

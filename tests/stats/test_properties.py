@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.core.types import Row, Summary
-from unmask.stats import comparisons, estimates, stereoset_scores
-from unmask.stats.gate import Allowance, decide
-from unmask.stats.worsening import worsenings
+from unmask.stats import estimates
+from unmask.stats.paired import comparisons
+from unmask.stats.triples import stereoset_scores
+from unmask.stats.worsening import Allowance, decide, worsenings
 
 from .tables import DATA, holds_value, measure, only, row, same, swapped, triple, unscored
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from unmask.core.types import Row
-from unmask.stats import estimates, stereoset_scores
+from unmask.stats import estimates
+from unmask.stats.triples import stereoset_scores
 
 from .tables import DATA, measure, only, row
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
-from unmask.stats.ranks import Rankings, kendall, kendall_taus, rank_agreements, spearman, spearman_rhos
+from unmask.stats.agreement import Rankings, kendall, kendall_taus, rank_agreements, spearman, spearman_rhos
 
 
 @pytest.mark.parametrize("levels", [3, 1000])

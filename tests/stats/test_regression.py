@@ -14,7 +14,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats import estimates
-from unmask.stats.detectable import standard_error
+from unmask.stats.power import standard_error
 from unmask.stats.regression import PropertyRegression, correlation, fit_line, regress_on_property
 from unmask.stats.units import Units, units_of
 

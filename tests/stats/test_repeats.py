@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t
 
 from unmask.core.estimate import Value
-from unmask.stats.repeats import pool_repeats
+from unmask.stats.trainings import pool_repeats
 
 
 def test_rubins_rules_by_hand() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from unmask.stats.samples import (
+from unmask.stats.reliability import (
     half_differences,
     half_rankings,
     sample_means,

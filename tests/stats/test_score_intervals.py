@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from statsmodels.stats.proportion import proportion_confint
 
-from unmask.stats.score_intervals import paired_ends, paired_interval, paired_test, wilson_ends
+from unmask.stats.intervals import paired_ends, paired_interval, paired_test, wilson_ends
 from unmask.stats.units import INDEPENDENT
 
 from .test_units import writers

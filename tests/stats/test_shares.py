@@ -11,8 +11,8 @@ from scipy import stats
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Row
-from unmask.stats import estimates, signed_estimate
-from unmask.stats.shares import compare_subset, contrast, share_gap, sign_test, wilson
+from unmask.stats import estimates
+from unmask.stats.shares import compare_subset, contrast, share_gap, sign_test, signed_estimate, wilson
 from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, only, row, rows, unscored

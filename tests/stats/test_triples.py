@@ -14,8 +14,8 @@ from scipy.stats import t
 from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
 from unmask.core.types import Row, Summary
-from unmask.stats import estimates, stereoset_scores
-from unmask.stats.triples import TermScores, icat_change_interval, icat_interval
+from unmask.stats import estimates
+from unmask.stats.triples import TermScores, icat_change_interval, icat_interval, stereoset_scores
 
 from .tables import DATA, measure, only, row, triple, unscored
 

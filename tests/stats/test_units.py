@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import t
 from statsmodels.regression.linear_model import OLS
 
-from unmask.stats import comparisons, estimates
-from unmask.stats.means import mean_interval, mean_test
+from unmask.stats import estimates
+from unmask.stats.intervals import mean_interval, mean_test
+from unmask.stats.paired import comparisons
 from unmask.stats.shares import unit_share
 from unmask.stats.units import INDEPENDENT, SamplingError, Units, sampling_error, units_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unmask.core.types import Row
-from unmask.stats.word_leans import lean_size, word_leans
+from unmask.stats.differences import lean_size, word_leans
 
 
 def rows(shift: float) -> list[Row]:

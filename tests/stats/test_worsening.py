@@ -11,11 +11,13 @@ import pytest
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
 from unmask.core.types import Measure, Row, Summary
-from unmask.stats import comparisons, estimates
-from unmask.stats.gate import Allowance, decide
+from unmask.stats import estimates
+from unmask.stats.paired import comparisons
 from unmask.stats.trainings import TrainingSpread
 from unmask.stats.worsening import (
+    Allowance,
     Worsening,
+    decide,
     distance_interval,
     distance_worsening,
     negative,

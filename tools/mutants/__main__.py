@@ -85,7 +85,7 @@ def _run(project: execution.Project, options: argparse.Namespace) -> int:
 
 
 def _modules(options: argparse.Namespace) -> dict[str, Path]:
-    """Dotted names and files of the modules named: `stats`, `stats.ranks`, or a path."""
+    """Dotted names and files of the modules named: `stats`, `stats.agreement`, or a path."""
     top = options.root / options.source
     found = {}
     for path in sorted(top.rglob("*.py")):
@@ -130,7 +130,7 @@ def _say(*lines: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
-    parser.add_argument("modules", nargs="*", help=f"{', '.join(MODULES)} by default; or such as stats.ranks")
+    parser.add_argument("modules", nargs="*", help=f"{', '.join(MODULES)} by default; or such as stats.agreement")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
     parser.add_argument("--json", type=Path, help="write what became of every mutant")
     parser.add_argument("--markdown", type=Path, help="write the table as a page")

@@ -82,7 +82,7 @@ class Edit:
 class Mutant:
     """One edit of one module, as text."""
 
-    module: str  # unmask.stats.ranks
+    module: str  # unmask.stats.agreement
     number: int  # which of the module's edits
     function: str  # its qualified name, or `<module>`
     line: int

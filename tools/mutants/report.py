@@ -117,7 +117,7 @@ rounding errors, which stream of random numbers is drawn from): these *equivalen
 the reason, in `tools/mutants/equivalent.toml`.
 
     python -m tools.mutants                          all of it
-    python -m tools.mutants stats.ranks measures     some modules
+    python -m tools.mutants stats.agreement measures     some modules
     python -m tools.mutants --markdown docs/mutants.md
 
 The command fails when less than 90% are killed, when a survivor is not listed, and when an entry of the list

@@ -21,9 +21,8 @@ from unmask.core.options import MAX_SEED, check_number
 from unmask.core.types import Measure, Row
 from unmask.data.occupations import with_usual_gender
 from unmask.findings.envelope import Result
-from unmask.stats import Comparison, apply_holm, comparisons
-from unmask.stats.gate import Allowance, GateVerdict, decide
-from unmask.stats.worsening import worsenings
+from unmask.stats.paired import Comparison, apply_holm, comparisons
+from unmask.stats.worsening import Allowance, GateVerdict, decide, worsenings
 
 MOVER = "MOVER"
 Shared = tuple[Measure, str, list[Row], list[Row]]  # a measure, a dataset, and its rows in both results

@@ -19,9 +19,8 @@ from unmask.core.files import plain
 from unmask.core.options import fill_groups
 from unmask.core.types import ONE_TRAINING, Check, Row
 from unmask.findings.envelope import Result
-from unmask.stats.detectable import standard_error
-from unmask.stats.gate import Allowance, decide
-from unmask.stats.worsening import UNCHANGED, Worsening, distance_worsening, fewest_df, worsenings
+from unmask.stats.power import standard_error
+from unmask.stats.worsening import UNCHANGED, Allowance, Worsening, decide, distance_worsening, fewest_df, worsenings
 
 FINITE, ACCURACY, NOT_RUN = "finite-outputs", "accuracy", "model-read"
 GATED = (ACCURACY, "contract", FINITE, "duplicates")  # if one fails, a run cannot be judged

@@ -12,9 +12,9 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.statistic import BALANCED, OF_WORDS
 from unmask.core.types import ONE_TRAINING
 from unmask.findings.envelope import Result
-from unmask.stats.means import CROSSED
+from unmask.stats.differences import lean_size, word_leans
+from unmask.stats.intervals import CROSSED
 from unmask.stats.table import HEADLINE_GOALS
-from unmask.stats.word_leans import lean_size, word_leans
 from unmask.stats.worsening import Worsening, negative
 
 MORE_IS_BETTER = ("lms", "icat")

@@ -16,8 +16,7 @@ from unmask.core.statistic import BALANCED, OF_WORDS
 from unmask.core.types import Check
 
 if TYPE_CHECKING:
-    from unmask.stats.gate import GateVerdict
-    from unmask.stats.worsening import Worsening
+    from unmask.stats.worsening import GateVerdict, Worsening
 
 MEAN = "mean-difference"
 SPREAD_PER_POINT = 0.02  # standard deviations of an item that a point of bias score corresponds to

@@ -14,11 +14,11 @@ from unmask.core.errors import one_line
 from unmask.core.types import ONE_TRAINING
 from unmask.findings import Cell, Table, markdown
 from unmask.findings.numbers import number, p_value, signed_number, signed_value
-from unmask.stats.compare import MORE_IS_BETTER, SIZES
-from unmask.stats.detectable import ALPHA
+from unmask.stats.paired import MORE_IS_BETTER, SIZES
+from unmask.stats.power import ALPHA
 
 if TYPE_CHECKING:
-    from unmask.stats.gate import Answer, GateVerdict
+    from unmask.stats.worsening import Answer, GateVerdict
 
 Mark = Literal["pass", "FAIL", "CANNOT TELL", "note"]
 MARKS: dict[Answer, Mark] = {"not worse": "pass", "worse": "FAIL", "missing": "FAIL", "cannot tell": "CANNOT TELL"}

@@ -26,10 +26,11 @@ from unmask.core.types import Dataset
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
-from unmask.stats.detectable import detectable_difference, from_error
 from unmask.stats.power import (
     detectable_between,
+    detectable_difference,
     detectable_effect,
+    from_error,
     power_of_pairs,
     required_pairs,
     required_pairs_between,

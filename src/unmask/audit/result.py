@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from unmask.audit.attribution import Explanation
     from unmask.findings import Section
-    from unmask.stats.detectable import Versus
+    from unmask.stats.power import Versus
 
 
 class AuditResult(Result):
@@ -61,7 +61,7 @@ class AuditResult(Result):
         Related models differ on few items: `unmask.compare` finds far smaller differences of theirs. Without `data`, on
         the first that the measure has scored.
         """
-        from unmask.stats.detectable import detectable_difference
+        from unmask.stats.power import detectable_difference
 
         self.require_measure(measure)
         wanted = [each for each in self.headlines() if each.measure == measure and data in (None, each.data)]

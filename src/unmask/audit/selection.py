@@ -2,7 +2,7 @@
 
 1. The sample shows the errors of the lower precision: half of it at random, in proportion to the lengths, an eighth
    from the longest tenth of the pairs, the rest near zero, where most pairs must be scored again anyway.
-2. An extreme-value fit (`stats.tail`) to the errors, one for the longest tenth and one for the others, estimates for
+2. An extreme-value fit (`ErrorTail`) to the errors, one for the longest tenth and one for the others, estimates for
    each pair how often an error turns its decision. The pairs near zero are scored again, until the expected number of
    wrong decisions among the others is at most the target. Pairs with too few errors for a fit all are.
 3. Rare large errors are in no fit to a sample that has none of them. So the guard, random pairs of those left, is
@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.core.arrays import Floats
-from unmask.stats.tail import LEAST, ErrorTail
 
 Flags = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -35,6 +34,8 @@ LONGEST = 0.1  # of the pairs have a fit of their own
 GUARD = 64  # fewest pairs of the guard
 RARE = 0.001  # chance by the fit of an error that refutes it
 UNSEEN = 0.03  # chance that large errors turn a decision and no pair scored again has one
+UPPER = 2.0  # standard errors of the scale of a fit above its estimate
+FEWEST_FITTED = 32  # errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,57 @@ def guard_size(left: int, clean: int, limit: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorTail:
+    """The estimated probability that an error is larger than some size, from a sample of errors: an extreme-value fit.
+
+    The larger half of the sample is taken as the tail (peaks over threshold) and given a generalised Pareto
+    distribution, fitted by probability-weighted moments (Hosking & Wallis 1987). The scale is replaced by an upper
+    confidence limit, and a negative shape, for which errors would have a largest size, by zero: errors then fall off
+    exponentially. So the estimate errs upward for errors like those of the sample (tests/audit/test_tail.py). It is no
+    bound: it knows nothing of errors of another kind that the sample does not have.
+    """
+
+    threshold: float  # the median size
+    scale: float
+    shape: float
+
+    @classmethod
+    def fit(cls, errors: Floats) -> ErrorTail:
+        """Fit errors; their signs do not matter."""
+        sizes = np.sort(np.abs(errors))
+        n = sizes.size
+        if n < FEWEST_FITTED:
+            raise ValueError(f"{n} errors, expected at least {FEWEST_FITTED}")
+        threshold = float(np.median(sizes))
+        excess = sizes[n - n // 2 :] - threshold
+        k, total = excess.size, float(excess.mean())
+        shape = 0.0
+        if total > 0:
+            ranks = (np.arange(1, k + 1) - 0.35) / k
+            half = float((excess * (1 - ranks)).mean())
+            shape = min(max(0.0, 2 - total / (total - 2 * half)), 0.9)
+        scale = total * (1 - shape) * (1 + UPPER / np.sqrt(k))
+        return cls(threshold, scale, float(shape))
+
+    def beyond(self, sizes: Floats) -> Floats:
+        """The estimated probability of an error larger than each size."""
+        excess = sizes - self.threshold
+        if self.scale == 0:
+            return np.where(excess > 0, 0.0, 1.0)
+        inside = np.maximum(excess, 0) / self.scale
+        tail = np.exp(-inside) if self.shape == 0 else (1 + self.shape * inside) ** (-1 / self.shape)
+        return np.where(excess > 0, tail / 2, 1.0)
+
+    def size_at(self, chance: float) -> float:
+        """The size that an error exceeds with this estimated probability: the inverse of `beyond`."""
+        ratio = 2 * chance
+        if ratio >= 1 or self.scale == 0:
+            return self.threshold
+        excess = -np.log(ratio) if self.shape == 0 else (ratio**-self.shape - 1) / self.shape
+        return self.threshold + self.scale * float(excess)
+
+
+@dataclass(frozen=True, slots=True)
 class _Promotion:
     """The fits to the errors of one measure, from the lower precision to the higher one."""
 
@@ -144,7 +196,7 @@ class _Promotion:
         fits, has_outlier = {}, False
         for which in (True, False):
             units = np.abs(errors / column.scales[sample])[(longest[sample] == which) & ~np.isnan(errors)]
-            if units.size > LEAST:
+            if units.size > FEWEST_FITTED:
                 fits[which] = ErrorTail.fit(units)
                 *others, largest = np.sort(units)
                 has_outlier |= bool(largest > ErrorTail.fit(np.array(others)).size_at(RARE))

@@ -19,7 +19,7 @@ from unmask.audit.headline import code, published_line, sentence
 from unmask.audit.interpretation import FAILED, INVALID, PERCENT, WEAK, digits_of, failure
 from unmask.core.estimate import Estimate
 from unmask.findings.numbers import number
-from unmask.stats.detectable import detectable_difference
+from unmask.stats.power import detectable_difference
 
 if TYPE_CHECKING:
     from unmask.audit.result import AuditResult

@@ -108,7 +108,7 @@ def _agreement(card: Card, data_dir: Path | None, missing: str) -> list[dict[str
     if not labels:
         return []
     from unmask.core.seeds import generator
-    from unmask.stats.annotators import fleiss, label_counts, resampled_agreement
+    from unmask.stats.agreement import fleiss, label_counts, resampled_agreement
 
     value = resampled_agreement(fleiss, label_counts(labels), rng=generator(0, "annotators"), unit="items")
     text = f"Fleiss' κ {value.value:.2f} ({value.low:.2f} to {value.high:.2f}), {len(labels[0])} annotators"

@@ -16,8 +16,7 @@ from unmask.core.types import ONE_TRAINING, Row
 from unmask.corpus.training_effect import TrainingEffect
 from unmask.measures import find
 from unmask.mitigate.evaluation import BiasEvaluation, compare_headlines, correct_tested, headline_values
-from unmask.stats import Comparison
-from unmask.stats.compare import reference_value
+from unmask.stats.paired import Comparison, reference_value
 from unmask.stats.trainings import mean_over_trainings
 
 

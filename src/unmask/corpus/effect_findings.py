@@ -14,7 +14,7 @@ from unmask.mitigate.agreement import is_change
 from unmask.mitigate.comparison import NO_PREFERENCE
 from unmask.mitigate.evaluation import MEN, WOMEN
 from unmask.mitigate.professions import STATISTIC as BALANCED_APPD
-from unmask.stats import Comparison
+from unmask.stats.paired import Comparison
 from unmask.training.utility import Ability, accuracy, perplexity
 
 ADVICE = 5  # trainings

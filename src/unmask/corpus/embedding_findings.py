@@ -10,7 +10,7 @@ import numpy as np
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.numbers import number
-from unmask.stats.repeats import pool_repeats
+from unmask.stats.trainings import pool_repeats
 from unmask.vectors.findings import estimates_of
 from unmask.vectors.spec import VectorMeasure, VectorResult
 

@@ -15,7 +15,7 @@ from unmask.corpus.flags import FlagCounts, FlaggedSentence, Flagger
 from unmask.corpus.ratios import word_share
 from unmask.data.documents import Problems
 from unmask.findings import Finding, Table
-from unmask.stats.pooled import HitCounts, share_interval
+from unmask.stats.shares import HitCounts, share_interval
 
 MEASURE = "corpus-flag"
 SHOWN = 15  # attributes in a table

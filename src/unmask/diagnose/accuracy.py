@@ -15,7 +15,7 @@ from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observ
 from unmask.diagnose.token_accuracy import AUL, COUNTING_RULES, CPS, PLL, SSS, SSS_TOKENS, CountingRule, PairedCounts
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import select_measures
-from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
+from unmask.stats.shares import HitCounts, difference_interval, difference_test, share_interval
 
 SAME_TOKENS = ((AUL, CPS), (AUL, SSS_TOKENS), (AUL, PLL))
 READ_ALIKE = {"aula": "aul", "aula-normalised": "aul", "cps-exact": "cps", "sss-diagonal": "sss"}

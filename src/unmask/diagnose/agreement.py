@@ -16,9 +16,9 @@ from unmask.diagnose.common import score_table
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.numbers import number
-from unmask.stats import holm
+from unmask.stats.agreement import MIN_RANKED, RankAgreement, Rankings, rank_agreements
 from unmask.stats.bootstrap import resampled_items
-from unmask.stats.ranks import MIN_RANKED, RankAgreement, Rankings, rank_agreements
+from unmask.stats.corrections import holm
 from unmask.stats.table import headline_statistic, item_values
 from unmask.stats.units import Units
 

@@ -18,7 +18,7 @@ from unmask.findings import Cell, Finding, Table, charts
 from unmask.findings.numbers import number, signed_number
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
-from unmask.stats import Comparison, published_comparison
+from unmask.stats.paired import Comparison, published_comparison
 from unmask.stats.shares import SubsetComparison, compare_subset
 from unmask.stats.table import ScoreTable
 

@@ -19,8 +19,8 @@ from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observ
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.numbers import number
 from unmask.measures import MEASURES, find, select_measures
-from unmask.stats.dose_response import DoseResponse, dose_response
 from unmask.stats.table import STATISTICS
+from unmask.stats.validity import DoseResponse, dose_response
 
 FEWEST = 3  # doses
 

@@ -18,8 +18,9 @@ from unmask.diagnose.common import find_originals, results
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
-from unmask.stats import Comparison, comparisons, holm
 from unmask.stats import estimates as score_estimates
+from unmask.stats.corrections import holm
+from unmask.stats.paired import Comparison, comparisons
 
 CONTROL = "control"  # the group of an item that names its control
 ALPHA = 0.05

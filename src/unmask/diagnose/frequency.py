@@ -19,7 +19,7 @@ from unmask.diagnose.word_frequencies import COUNTS, WordFrequencies, frequencie
 from unmask.diagnose.word_groups import ADVANTAGED, DISADVANTAGED, GroupWord, WordGroups
 from unmask.findings import Cell, Finding, Table
 from unmask.findings.numbers import signed_number
-from unmask.stats import holm
+from unmask.stats.corrections import holm
 from unmask.stats.regression import PropertyRegression
 from unmask.stats.shares import Contrast, contrast
 

@@ -18,7 +18,7 @@ from unmask.diagnose.common import results, unit_groups
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
-from unmask.stats import holm
+from unmask.stats.corrections import holm
 from unmask.stats.roc import RocAuc, roc_auc, roc_auc_difference, roc_points
 from unmask.stats.table import Flags
 from unmask.stats.units import Units, units_of_items

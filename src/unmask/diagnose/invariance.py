@@ -19,7 +19,7 @@ from unmask.diagnose.score_matrices import MeasuredScores, join_matrices, matric
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.numbers import number, p_value, signed_number
-from unmask.stats import holm
+from unmask.stats.corrections import holm
 from unmask.stats.dif import (
     LEVEL,
     STRATA,

@@ -19,7 +19,7 @@ from unmask.findings import Cell, Finding, Table, charts
 from unmask.findings.numbers import number, signed_number
 from unmask.measures import find
 from unmask.models import Lm
-from unmask.stats import Comparison, published_comparison
+from unmask.stats.paired import Comparison, published_comparison
 from unmask.stats.regression import PropertyRegression, correlation
 from unmask.stats.shares import Contrast, SubsetComparison, bias_score, compare_subset, share_gap
 from unmask.stats.table import ScoreTable

@@ -15,7 +15,7 @@ from unmask.diagnose.shuffle import CANDIDATE, CONTENT, COUNTED, PerturbedAccura
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.token_accuracy import format_value
 from unmask.findings import Cell, Finding, Table, charts
-from unmask.stats.pooled import share_interval
+from unmask.stats.shares import share_interval
 
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
 WORD_DRAWS = 3  # at most; precision is limited by the number of pairs rather than of draws

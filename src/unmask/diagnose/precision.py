@@ -9,6 +9,7 @@ from typing import get_type_hints
 
 import numpy as np
 
+from unmask.audit.selection import FEWEST_FITTED, ErrorTail
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.core.estimate import NAN, Estimate, Value
@@ -19,10 +20,9 @@ from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observ
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.numbers import signed_number
 from unmask.measures import find
-from unmask.stats import Comparison, apply_holm, comparisons
+from unmask.stats.paired import Comparison, apply_holm, comparisons
 from unmask.stats.shares import unit_share
 from unmask.stats.table import STATISTICS, Flags, Index
-from unmask.stats.tail import LEAST, ErrorTail
 from unmask.stats.units import INDEPENDENT, units_of_items
 
 FP32 = "fp32"
@@ -40,7 +40,7 @@ MARGIN_NOTE = (
     "smallest margin first. A rounding error turns a decision only if it is at least as large as the margin (measures "
     "that round as published: plus their last decimal). Safe from: margin from which the chance of such an error is 1 "
     f"in {1 / CHANCE:,.0f}, estimated by an extreme-value fit to the errors of all pairs; safe: share of such pairs. "
-    f"A dash: fewer than {LEAST} pairs."
+    f"A dash: fewer than {FEWEST_FITTED} pairs."
 )
 
 
@@ -106,7 +106,7 @@ class Rounding:
     def safe_from(self) -> float:
         """The margin from which a rounding error turns a decision with estimated chance `CHANCE`; NaN if unknown."""
         errors = self.errors
-        if errors.size < LEAST:
+        if errors.size < FEWEST_FITTED:
             return NAN
         last = 0.0 if self.measure.decimals is None else 10.0**-self.measure.decimals
         return ErrorTail.fit(errors).size_at(CHANCE) + last

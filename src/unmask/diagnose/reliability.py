@@ -15,9 +15,9 @@ from unmask.diagnose.reliability_tables import LEVELS, WORDINGS, ReliabilityResu
 from unmask.diagnose.score_matrices import MeasuredScores, matrices
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Finding
-from unmask.stats.discrimination import ENOUGH, MIN_MODELS, ShortForms, discrimination, short_forms
 from unmask.stats.generalizability import MIN_MODELS as LEAST
 from unmask.stats.generalizability import GStudy, g_study
+from unmask.stats.reliability import ENOUGH, MIN_MODELS, ShortForms, discrimination, short_forms
 
 MIN_CATEGORIES = 3
 FALSE_DISCOVERIES = 0.05

@@ -10,8 +10,8 @@ from scipy.stats import rankdata
 from unmask.core.estimate import Value
 from unmask.diagnose.score_matrices import MeasuredScores
 from unmask.findings import Cell, Plot, Table, charts
-from unmask.stats.discrimination import Discrimination, ShortForms
 from unmask.stats.generalizability import MODEL, GStudy
+from unmask.stats.reliability import Discrimination, ShortForms
 
 ITEMS, WORDINGS = (60, 200, 1000), (1, 2, 4, 10)  # asked in the table
 CURVE = (10, 20, 40, 60, 100, 200, 400, 600, 1000, 2000, 4000)  # items on the curve

@@ -17,15 +17,15 @@ from unmask.core.types import Encoded, Ints, Pair
 from unmask.diagnose.token_accuracy import Groups, every_token_probe
 from unmask.measures.spans import align
 from unmask.models import Lm
-from unmask.stats.mcnemar import Bools
-from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
+from unmask.stats.shares import HitCounts, difference_interval, difference_test, share_interval
+from unmask.stats.table import Flags
 
 CONTENT, ALL = "content tokens", "all tokens"  # all: including special ones, as in the published code
 COUNTED = (CONTENT, ALL)
 CANDIDATE = "candidate's tokens"  # those of the word in which the three sentences of a triple differ
 EncodedSentences = dict[str, list[Encoded]]  # the sentences of every pair
 Orders = dict[str, list[Ints]]  # parallel: previous position of the token now at each position
-Guesses = dict[str, list[Bools]]  # parallel: is the token at each position the top prediction?
+Guesses = dict[str, list[Flags]]  # parallel: is the token at each position the top prediction?
 PairHits = dict[str, dict[str, tuple[int, int]]]  # by pair, then by tokens counted: hits and trials
 
 

@@ -16,9 +16,9 @@ from unmask.diagnose.common import results, score_rows, score_table
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
-from unmask.stats import published_comparison
+from unmask.stats.paired import published_comparison
 from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
-from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
+from unmask.stats.reliability import HALVES, SampleScores, sample_scores, spearman_brown
 from unmask.stats.units import WORD, plural
 
 FEWEST = 5  # fewest draws of each size, as in the thesis

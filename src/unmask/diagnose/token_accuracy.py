@@ -17,8 +17,8 @@ from unmask.measures import find
 from unmask.measures.spans import align_pair
 from unmask.models import Lm
 from unmask.models.batches import Readings
-from unmask.stats.mcnemar import ContingencyTable, cross_tabulate
-from unmask.stats.pooled import HitCounts
+from unmask.stats.paired import ContingencyTable, cross_tabulate
+from unmask.stats.shares import HitCounts
 
 Groups = Mapping[str, Mapping[str, str]]  # by pair: the group columns that name its unit of resampling
 Hits = dict[tuple[str, int], bool]  # of one pair, by side and position

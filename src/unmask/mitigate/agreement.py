@@ -11,7 +11,8 @@ from unmask.audit.interpretation import ALPHA, lean
 from unmask.measures import find
 from unmask.mitigate.evaluation import PAIRS, BiasEvaluation, is_tested
 from unmask.mitigate.spill_over import MEASURES, describe
-from unmask.stats import Comparison, estimates
+from unmask.stats import estimates
+from unmask.stats.paired import Comparison
 
 SAME = "no change beyond chance"
 TURNED = "the preference turned round"

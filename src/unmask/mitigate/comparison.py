@@ -19,10 +19,11 @@ from unmask.mitigate.agreement import is_change, pair_answers, sides
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines, is_headline
 from unmask.mitigate.professions import STATISTIC as BALANCED_APPD
 from unmask.mitigate.professions import profession_estimates
-from unmask.stats import Comparison, estimates
-from unmask.stats.means import mean_interval, mean_test
+from unmask.stats import estimates
+from unmask.stats.differences import LeanSizes, lean_size, word_leans
+from unmask.stats.intervals import mean_interval, mean_test
+from unmask.stats.paired import Comparison
 from unmask.stats.units import units_of_items
-from unmask.stats.word_leans import LeanSizes, lean_size, word_leans
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
 SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))

@@ -25,7 +25,7 @@ from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
 from unmask.mitigate.training_pairs import check_overlap
 from unmask.models import Engine, Lm
 from unmask.models.network import Network
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
 from unmask.training import TrainSettings
 
 DATA, ALL = "triple-gender", "all"

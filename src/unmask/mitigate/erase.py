@@ -30,7 +30,7 @@ from unmask.mitigate.spec import MitigationContext, Outcome
 from unmask.models import Lm
 from unmask.models.eraser import Eraser, attach, detach
 from unmask.models.states import TokenIds, mean_states
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
 from unmask.vectors.contextual import word_token_positions
 
 T = TypeVar("T")

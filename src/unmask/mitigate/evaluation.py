@@ -17,8 +17,7 @@ from unmask.data.occupations import with_usual_gender
 from unmask.data.subset import sample_dataset
 from unmask.measures import find
 from unmask.models import Engine
-from unmask.stats import Comparison, apply_holm, comparisons
-from unmask.stats.compare import paired_statistics
+from unmask.stats.paired import Comparison, apply_holm, comparisons, paired_statistics
 from unmask.stats.units import Units
 from unmask.training.utility import Ability, measure_ability
 

@@ -20,7 +20,7 @@ from unmask.mitigate.projection import remove_subspace
 from unmask.mitigate.spec import StaticPlan
 from unmask.models import Lm
 from unmask.models.eraser import Eraser
-from unmask.stats.means import mean_test
+from unmask.stats.intervals import mean_test
 from unmask.vectors.directions import GENDER, Pairs, direction, direction_cosines
 from unmask.vectors.static import WordVectors
 

@@ -14,8 +14,8 @@ from unmask.core.statistic import BALANCED
 from unmask.core.types import Row
 from unmask.data.occupations import with_usual_gender
 from unmask.measures import find
-from unmask.stats.compare import paired_statistics
-from unmask.stats.means import crossed_mean
+from unmask.stats.intervals import crossed_mean
+from unmask.stats.paired import paired_statistics
 
 MEASURE, STATISTIC = "ppd", f"{BALANCED}appd"
 

@@ -34,8 +34,8 @@ from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, co
 from unmask.mitigate.spec import Method, MitigationContext
 from unmask.models import Lm
 from unmask.models.prompted import with_prefix
-from unmask.stats import Comparison, apply_holm
-from unmask.stats.word_leans import lean_size, word_leans
+from unmask.stats.differences import lean_size, word_leans
+from unmask.stats.paired import Comparison, apply_holm
 from unmask.training.utility import accuracy_change
 
 MAX_PREFIX = 2000  # characters

@@ -13,8 +13,8 @@ from unmask.core.statistic import BALANCED
 from unmask.findings import Cell, Table
 from unmask.findings.numbers import number
 from unmask.mitigate.evaluation import PAIR_MEASURES, BiasEvaluation, compare_headlines, is_tested
-from unmask.stats import Comparison
-from unmask.stats.detectable import detectable_difference
+from unmask.stats.paired import Comparison
+from unmask.stats.power import detectable_difference
 
 LEVEL = 0.05
 MEASURES = tuple(name for names in PAIR_MEASURES.values() for name in names)

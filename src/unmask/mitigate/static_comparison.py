@@ -26,7 +26,7 @@ from unmask.findings.numbers import number
 from unmask.mitigate.erase import CHANCE, probe_accuracy, split_by_word
 from unmask.mitigate.inlp import most_biased
 from unmask.mitigate.spec import StaticPlan
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
 from unmask.vectors import VECTOR_MEASURES
 from unmask.vectors.association import unit
 from unmask.vectors.directions import correlation

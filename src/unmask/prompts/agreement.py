@@ -17,7 +17,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.prompts.annotations import Annotation, latest_verdicts
 from unmask.prompts.rules import VERDICTS, Verdict
-from unmask.stats.annotators import alpha, fleiss, quietly, resampled_agreement
+from unmask.stats.agreement import alpha, fleiss, quietly, resampled_agreement
 
 COHEN, FLEISS, KRIPPENDORFF = "Cohen's κ", "Fleiss' κ", "Krippendorff's α"
 

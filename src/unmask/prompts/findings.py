@@ -16,7 +16,7 @@ from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import ModelAnswers
 from unmask.prompts.rules import Ruling
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
-from unmask.stats.ranks import RankAgreement
+from unmask.stats.agreement import RankAgreement
 
 PLL = ("pll", "cps", "cps-exact", "ll", "cll")  # measures that may rank bias types, in order of preference
 RENAMED = {"race-color": "race"}

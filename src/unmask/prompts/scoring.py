@@ -13,8 +13,8 @@ from unmask.core.seeds import generator
 from unmask.prompts.annotations import Annotation, majority_verdicts
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import Ruling
+from unmask.stats.agreement import MIN_RANKED, RankAgreement, kendall, kendall_taus
 from unmask.stats.bootstrap import percentile_interval, resampled_items
-from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, kendall_taus
 from unmask.stats.shares import wilson
 
 MEASURE, STATISTIC, DATA = "hld", "share-biased", "prompts"

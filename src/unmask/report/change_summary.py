@@ -15,10 +15,10 @@ from unmask.core.statistic import BALANCED, OF_WORDS
 from unmask.findings.numbers import number
 from unmask.report.selection import group_name
 from unmask.report.wording import SMALL, UNSURE, WORSE, is_significant, read_worsening
-from unmask.stats.compare import MORE_IS_BETTER, is_share
+from unmask.stats.paired import MORE_IS_BETTER, is_share
 
 if TYPE_CHECKING:
-    from unmask.stats import Comparison
+    from unmask.stats.paired import Comparison
 
 NEARER, BETTER = "nearer to no preference", "better"
 TURNED = "on the other side of no preference now"

@@ -18,7 +18,7 @@ from unmask.report import charts, selection, wording
 from unmask.report.wording import LETTERS, change_estimate
 
 if TYPE_CHECKING:
-    from unmask.stats import Comparison
+    from unmask.stats.paired import Comparison
 
 Rows = list[dict[str, Any]]
 GOALS = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}

@@ -19,7 +19,7 @@ from unmask.report.pairs import side_names
 from unmask.report.provenance import names_files, repeat_command
 from unmask.report.tables import estimate_row, spread_row
 from unmask.report.wording import LETTERS
-from unmask.stats import Comparison
+from unmask.stats.paired import Comparison
 
 Changes = tuple[tuple[Comparison, ...], tuple[Comparison, ...]]  # over all items; by category
 FLIPPED = 6  # pairs shown per measure

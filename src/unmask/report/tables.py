@@ -44,7 +44,7 @@ from unmask.report.charts import tone
 from unmask.report.citations import bibliography
 
 if TYPE_CHECKING:
-    from unmask.stats import Comparison
+    from unmask.stats.paired import Comparison
 
 NULL = "The reference value is the expected value for a model without a preference."
 HOLM = HOLM_STARS.format("the categories of each measure")

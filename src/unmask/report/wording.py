@@ -20,7 +20,7 @@ from unmask.report.citations import source
 from unmask.report.selection import group_name, is_open
 
 if TYPE_CHECKING:
-    from unmask.stats import Comparison
+    from unmask.stats.paired import Comparison
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORSE = "worse"

@@ -1,11 +1,13 @@
 """Mean score differences: within pairs, signed and absolute; in template data by category, goal and word.
 
-And the probability of a template's third word, such as they, by the same groups.
+And the probability of a template's third word, such as they, by the same groups; and the size of words' leans, whatever
+their direction: leans that cancel each other in a signed mean add up in it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import f_oneway
@@ -13,10 +15,10 @@ from scipy.stats import f_oneway
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.statistic import BALANCED, OF_WORDS
-from unmask.core.types import Floats
+from unmask.core.types import Floats, Row
 from unmask.stats.bootstrap import bootstrap_value
 from unmask.stats.directions import balance_directions, is_directed, is_unbalanced
-from unmask.stats.means import crossed_mean, mean_interval, mean_test
+from unmask.stats.intervals import crossed_mean, mean_interval, mean_test
 from unmask.stats.table import STATISTICS, ScoreTable, item_values
 from unmask.stats.units import WORD
 
@@ -47,6 +49,12 @@ def _balanced_difference(table: ScoreTable, group: str, seed: int) -> list[Estim
     value = mean_interval(values, rng=generator(seed, f"balanced {group}"), units=scored.units)
     p = mean_test(values, 0.0, scored.units)
     return [table.estimate(value, f"{BALANCED}mean-difference", group, null=0.0, p=p)]
+
+
+def template_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
+    """Leans of templates, their size by word, and the effect size or the probability of a third word."""
+    further = third_estimates if table.measure.summary == "lean" else effect_estimates
+    return [*lean_estimates(table, seed), *word_lean_estimates(table, seed), *further(table, seed)]
 
 
 def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
@@ -127,3 +135,50 @@ def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
 
 def _size(words: Floats, axis: int = -1) -> Floats:
     return np.asarray(words.mean(axis) / np.where(np.ptp(words, axis) > 0, words.std(axis, ddof=1), np.nan))
+
+
+@dataclass(frozen=True, slots=True)
+class WordLeans:
+    """The mean difference of each word before and after; rows follow `words`."""
+
+    words: tuple[str, ...]
+    categories: tuple[str, ...]
+    before: Floats
+    after: Floats
+
+
+def word_leans(before: Sequence[Row], after: Sequence[Row]) -> WordLeans:
+    """The mean difference of each word over the templates scored in both evaluations."""
+    scored_before = {row.item: row for row in before if row.scores}
+    by_word: dict[str, list[tuple[float, float]]] = {}
+    category: dict[str, str] = {}
+    for row in after:
+        if row.scores and row.item in scored_before:
+            word, both = row.groups["word"], (scored_before[row.item].difference, row.difference)
+            by_word.setdefault(word, []).append(both)
+            category[word] = row.groups.get("category", "")
+    means = np.array([np.mean(differences, axis=0) for differences in by_word.values()]).reshape(-1, 2)
+    return WordLeans(tuple(by_word), tuple(category.values()), means[:, 0], means[:, 1])
+
+
+@dataclass(frozen=True, slots=True)
+class LeanSizes:
+    """Mean absolute lean of words, before and after."""
+
+    before: Value
+    after: Value
+    change: Value
+    n: int
+    p: float | None
+
+
+def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
+    """Mean of |APPD| over words; the bootstrap resamples words."""
+    a, b = np.abs(leans.before), np.abs(leans.after)
+    return LeanSizes(
+        mean_interval(a, rng=generator(seed, "size before")),
+        mean_interval(b, rng=generator(seed, "size after")),
+        mean_interval(b - a, rng=generator(seed, "size change")),
+        len(leans.words),
+        mean_test(b - a, 0.0),
+    )

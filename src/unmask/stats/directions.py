@@ -15,8 +15,7 @@ from scipy.stats import binomtest
 
 from unmask.core.estimate import NAN, Value
 from unmask.core.types import Floats
-from unmask.stats.score_intervals import paired_ends, wilson_ends
-from unmask.stats.student import upper_tail
+from unmask.stats.intervals import paired_ends, upper_tail, wilson_ends
 from unmask.stats.units import Units, sampling_error
 
 DIRECTIONS = ("stereo", "antistereo")

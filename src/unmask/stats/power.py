@@ -3,19 +3,51 @@
 Bias scores: the exact power of the two-sided binomial test, averaged over the number of decided pairs where some have
 no winner. It is a saw-tooth in the number of pairs, because the level is only reached in steps: so many pairs are
 needed that no larger number has less than the power asked for. Pairs that share a unit are worth as many as their
-number over the design effect (Kish 1965). Means: from their standard error (`detectable.py`).
+number over the design effect (Kish 1965). Means: from the standard error that their interval stands for.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
+from unmask.core.estimate import Value
 from unmask.core.types import Floats
-from unmask.stats.detectable import ALPHA, POWER
+from unmask.stats.intervals import quantile
+
+ALPHA, POWER = 0.05, 0.80
+Versus = Literal["null", "model"]
+
+
+def detectable_difference(
+    value: Value, *, versus: Versus = "model", correlation: float = 0.0, alpha: float = ALPHA, power: float = POWER
+) -> float:
+    """The smallest difference that is seen with this power at the level `alpha`; NaN without an interval.
+
+    `null`: between the estimate and its reference value; `model`: between it and the same statistic of another model
+    on the same items, whose errors have this correlation with its own: with 0 the difference is on the safe side.
+    Quantiles are Student's with the degrees of freedom of the interval, as in the tests on the same units.
+    """
+    at_level, at_power = quantile(1 - alpha / 2, value.df), quantile(power, value.df)
+    error = standard_error(value)
+    of_difference = error * math.sqrt(2 * (1 - correlation)) if versus == "model" else error
+    return (at_level + at_power) * of_difference
+
+
+def standard_error(value: Value) -> float:
+    """The standard error that the width of a 95% interval stands for; NaN without an interval."""
+    return (value.high - value.low) / 2 / quantile(1 - ALPHA / 2, value.df)
+
+
+def from_error(error: float, value: float = 0.0) -> Value:
+    """A value whose 95% interval stands for this standard error."""
+    half = quantile(1 - ALPHA / 2) * error
+    return Value(value, value - half, value + half)
+
 
 LARGEST = 50.0  # points off 50
 SPREAD = 7.0  # standard deviations of the number of decided pairs that are averaged over

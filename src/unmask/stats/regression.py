@@ -15,10 +15,9 @@ from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Ints, Measure, Row
 from unmask.stats.bootstrap import NO_SPREAD
-from unmask.stats.detectable import standard_error
-from unmask.stats.means import design_effect, mean_interval, student_ends, without_interval
+from unmask.stats.intervals import design_effect, mean_interval, student_ends, upper_tail, without_interval
+from unmask.stats.power import standard_error
 from unmask.stats.shares import NOTHING_SCORED, bias_score
-from unmask.stats.student import upper_tail
 from unmask.stats.table import ScoreTable
 from unmask.stats.units import INDEPENDENT, SamplingError, Units, sampling_error
 

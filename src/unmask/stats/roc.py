@@ -16,8 +16,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD
-from unmask.stats.means import without_interval
-from unmask.stats.student import quantile, upper_tail
+from unmask.stats.intervals import quantile, upper_tail, without_interval
 from unmask.stats.table import Flags
 from unmask.stats.units import INDEPENDENT, Units, sampling_error
 

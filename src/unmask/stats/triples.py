@@ -16,7 +16,7 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_CHANGE
-from unmask.stats.means import mean, mean_interval, mean_test
+from unmask.stats.intervals import mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable, Words
 from unmask.stats.units import COLUMNS
 

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 from unmask.core.estimate import Value
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.numbers import p_value
-from unmask.stats import holm
+from unmask.stats.corrections import holm
 from unmask.studies.collect import over_units
 
 LEVEL = 0.05

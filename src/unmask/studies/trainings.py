@@ -10,7 +10,7 @@ import numpy as np
 
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
 
 
 def over_trainings(values: Sequence[Value]) -> Value:

@@ -23,7 +23,7 @@ from unmask.data.documents import read_documents
 from unmask.data.examples import Example, user_source
 from unmask.data.sentences import split_sentences
 from unmask.findings import Cell, Table
-from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.intervals import mean_interval, mean_test
 from unmask.stats.roc import roc_auc, roc_auc_difference
 from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.toxicity_sentences import LABELS, label_sentence, term_pattern

@@ -24,9 +24,9 @@ from unmask.core.seeds import generator
 from unmask.core.types import Probe
 from unmask.data.riddles import SOMEONE, CoreferenceItem
 from unmask.models import Lm
-from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean_interval
-from unmask.stats.pooled import HitCounts, difference_interval, difference_test, share_interval
+from unmask.stats.intervals import mean_interval
+from unmask.stats.paired import cross_tabulate, mcnemar_p
+from unmask.stats.shares import HitCounts, difference_interval, difference_test, share_interval
 from unmask.stats.units import units_of_items
 
 

@@ -22,7 +22,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.templates import fill_template
 from unmask.findings import Table
-from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.intervals import mean_interval, mean_test
 from unmask.tasks.spec import TaskObservation
 from unmask.tasks.tables import both_ends, table_by_model
 

@@ -27,7 +27,7 @@ from unmask.data.examples import Source, find_local, published_sources, rows_of,
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.intervals import mean, mean_interval
 from unmask.tasks.finetune import user_data, user_files
 from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
 from unmask.tasks.tables import both_ends, table_by_model

@@ -13,7 +13,7 @@ from unmask.core.types import Floats
 from unmask.data.examples import Example
 from unmask.findings import Table
 from unmask.models.classifier import Classifier
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
 from unmask.stats.regression import correlation
 from unmask.stats.shares import wilson
 from unmask.tasks.spec import TaskObservation, TaskSettings

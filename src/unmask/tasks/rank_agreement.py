@@ -16,9 +16,9 @@ from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Finding, Plot, Table, Value
+from unmask.stats.agreement import MIN_RANKED, RankAgreement, kendall, kendall_taus
 from unmask.stats.bootstrap import RESAMPLES, percentile_interval
 from unmask.stats.corrections import holm
-from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, kendall_taus
 
 Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
 

@@ -20,7 +20,7 @@ from unmask.core.types import Floats
 from unmask.findings import Finding, Table
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
-from unmask.stats.means import mean, mean_interval, mean_test
+from unmask.stats.intervals import mean, mean_interval, mean_test
 from unmask.stats.regression import correlation
 from unmask.tasks.sentiment_pairs import NOUNS, PROFESSION, PROFESSIONS, SIDES, SentencePairs, load_pairs
 from unmask.tasks.spec import TaskObservation, TaskSettings

@@ -28,7 +28,7 @@ from unmask.data.templates import article
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
 from unmask.stats.regression import correlation
 from unmask.tasks.finetune import user_data, user_files
 from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings

@@ -23,7 +23,7 @@ from unmask.core.types import Floats
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
 from unmask.stats.roc import roc_auc
 from unmask.stats.table import Flags
 from unmask.stats.units import Units, units_of

@@ -17,7 +17,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Floats, Probe
 from unmask.models import Engine, Lm
 from unmask.stats.bootstrap import bootstrap_value
-from unmask.stats.pooled import HitCounts, difference_interval, share_interval
+from unmask.stats.shares import HitCounts, difference_interval, share_interval
 from unmask.training.collators import MASKED_SHARE
 
 MAX_TEXTS = 500  # texts scored

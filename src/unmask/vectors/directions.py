@@ -18,7 +18,7 @@ from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.intervals import mean, mean_interval
 from unmask.vectors.association import unit
 from unmask.vectors.static import WordVectors
 

@@ -15,8 +15,8 @@ from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Ints, Pair
 from unmask.data.pairs import ITSELF, NUMBER, ORIGINAL
 from unmask.diagnose.common import find_originals
-from unmask.stats.concordance import FamilyAgreement, family_agreement, share_of_members
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.agreement import FamilyAgreement, family_agreement, share_of_members
+from unmask.stats.intervals import mean, mean_interval
 from unmask.stats.shares import wilson
 
 PER_TOKEN, SUM, OWN = "mean per token", "sum", "the measure's own"

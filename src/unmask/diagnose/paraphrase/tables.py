@@ -9,8 +9,8 @@ from unmask.diagnose.paraphrase.families import ALL, FamilyVerdicts
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import DiagnosisSettings
 from unmask.findings import Cell, Plot, Table, Value, charts
-from unmask.stats import holm
-from unmask.stats.concordance import FamilyAgreement
+from unmask.stats.agreement import FamilyAgreement
+from unmask.stats.corrections import holm
 
 BANDS = (0.0, 0.1, 0.25, 0.5, 1.0)
 SHOWN = 10  # originals listed as most opposed

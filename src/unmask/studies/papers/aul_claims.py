@@ -12,7 +12,7 @@ from unmask.audit.parquet import rows_of
 from unmask.audit.result import load_audit
 from unmask.core.estimate import Estimate
 from unmask.measures import find
-from unmask.stats.compare import wins_change
+from unmask.stats.paired import wins_change
 from unmask.stats.shares import ADVANTAGED, DISADVANTAGED, bias_score
 from unmask.stats.table import Flags, ScoreTable
 from unmask.stats.units import Units

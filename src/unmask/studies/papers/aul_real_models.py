@@ -13,8 +13,9 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Outcome, Row
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.measures import find
-from unmask.stats import Comparison, apply_holm, estimates, published_comparison
-from unmask.stats.means import student_ends, without_interval
+from unmask.stats import estimates
+from unmask.stats.intervals import student_ends, without_interval
+from unmask.stats.paired import Comparison, apply_holm, published_comparison
 from unmask.stats.regression import correlation
 from unmask.stats.shares import bias_score, unit_share
 from unmask.stats.table import Flags, ScoreTable

@@ -10,8 +10,8 @@ import numpy as np
 
 from unmask.core.seeds import generator
 from unmask.findings import Section
-from unmask.stats.means import mean_interval, mean_test
-from unmask.stats.ranks import MIN_RANKED
+from unmask.stats.agreement import MIN_RANKED
+from unmask.stats.intervals import mean_interval, mean_test
 from unmask.studies.claims import ClaimTest, claims_section
 from unmask.studies.papers.debiasing_ranks import RankCell, method_sets, tau_changes
 from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, INTRINSIC, JOINED, ORIGINAL, SIZES, ModelVersion

@@ -11,8 +11,8 @@ import numpy as np
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
+from unmask.stats.agreement import MIN_RANKED, RankTest, kendall, kendall_taus
 from unmask.stats.bootstrap import RESAMPLES, percentile_interval
-from unmask.stats.ranks import MIN_RANKED, RankTest, kendall, kendall_taus
 from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, ORIGINAL, ZERO_SHOT, ModelVersion
 
 METHOD_SETS = {"as published": ("at-code", "cda-kaneko", "DO"), "corrected": ("AT", "CDA", "DO")}

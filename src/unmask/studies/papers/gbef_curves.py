@@ -13,8 +13,8 @@ from unmask.core.types import Floats, Row
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import signed_value
-from unmask.stats.means import mean_interval
-from unmask.stats.samples import STEPS, sample_means
+from unmask.stats.intervals import mean_interval
+from unmask.stats.reliability import STEPS, sample_means
 from unmask.stats.shares import contrast
 from unmask.studies.papers.gbef import curve_models
 from unmask.studies.spec import StudyOptions

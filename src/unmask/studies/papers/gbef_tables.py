@@ -13,8 +13,8 @@ from unmask.core.seeds import generator
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
 from unmask.measures import find
-from unmask.stats.compare import Comparison, apply_holm, comparisons
-from unmask.stats.means import mean_interval
+from unmask.stats.intervals import mean_interval
+from unmask.stats.paired import Comparison, apply_holm, comparisons
 from unmask.stats.regression import fit_line
 from unmask.studies.claims import ClaimTest, claims_section
 from unmask.studies.collect import VALUE, Columns, compare, comparison_table, over_units, paper_values, published_table

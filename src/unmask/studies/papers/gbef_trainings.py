@@ -11,7 +11,7 @@ from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.findings import Cell, Table
 from unmask.findings.envelope import Result
-from unmask.stats.means import mean_test
+from unmask.stats.intervals import mean_test
 from unmask.studies.claims import ClaimTest
 from unmask.studies.papers.gbef import BALANCED, BASE, CDS, reminded_version, version_label
 from unmask.studies.papers.gbef_curves import CATEGORIES

@@ -14,7 +14,7 @@ from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import number, signed_number, signed_value
-from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.intervals import mean_interval, mean_test
 from unmask.stats.regression import correlation, fit_line
 from unmask.stats.shares import contrast
 from unmask.studies.claims import ClaimTest

@@ -10,8 +10,8 @@ import numpy as np
 from unmask.core.seeds import generator
 from unmask.diagnose.paraphrase.families import OWN, Family, FamilyVerdicts
 from unmask.findings import Cell, Table
-from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.intervals import mean_interval, mean_test
+from unmask.stats.paired import cross_tabulate, mcnemar_p
 from unmask.stats.shares import contrast, sign_test, wilson
 from unmask.studies.claims import ClaimTest
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from unmask.audit.parquet import rows_of
 from unmask.measures import find
-from unmask.stats import published_comparison
-from unmask.stats.ranks import RankAgreement
+from unmask.stats.agreement import RankAgreement
+from unmask.stats.paired import published_comparison
 from unmask.stats.regression import fit_line
 from unmask.stats.units import units_of_items
 from unmask.studies.claims import ClaimTest, describe_test

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.envelope import Result
-from unmask.stats import Comparison
+from unmask.stats.paired import Comparison
 from unmask.studies import collect
 from unmask.studies.claims import describe_test
 from unmask.studies.spec import PaperComparison

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from unmask.audit.certified import LATER_SAMPLE, SAMPLE
-from unmask.audit.selection import STATED, TARGET
-from unmask.stats.tail import LEAST, ErrorTail
+from unmask.audit.selection import FEWEST_FITTED, STATED, TARGET, ErrorTail
 
 PAIRS, RUNS = 1_508, 150
 ERRORS = {  # of standard deviation one
@@ -58,12 +57,12 @@ def test_heavier_tails_have_larger_estimates() -> None:
 
 
 def test_no_error_at_all_turns_nothing() -> None:
-    assert ErrorTail.fit(np.zeros(LEAST)).beyond(np.array([0.0, 1e-9])).tolist() == [1.0, 0.0]
+    assert ErrorTail.fit(np.zeros(FEWEST_FITTED)).beyond(np.array([0.0, 1e-9])).tolist() == [1.0, 0.0]
 
 
 def test_too_few_errors_are_not_fitted() -> None:
     with pytest.raises(ValueError, match="31 errors, expected at least 32"):
-        ErrorTail.fit(np.ones(LEAST - 1))
+        ErrorTail.fit(np.ones(FEWEST_FITTED - 1))
 
 
 @pytest.mark.parametrize("errors", [stats.norm(), stats.t(2)])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.stats import binomtest
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
@@ -26,12 +27,46 @@ from unmask.stats.directions import (
     is_directed,
     is_unbalanced,
 )
-from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
-from unmask.stats.score_intervals import paired_interval, paired_test
+from unmask.stats.intervals import CROSSED, crossed_mean, mean, mean_interval, mean_test, paired_interval, paired_test
 from unmask.stats.table import STATISTICS, Flags, ScoreTable, item_values
 from unmask.stats.triples import TERM, UNIT, by_term, icat_change_interval, overall
 from unmask.stats.units import INDEPENDENT, MIN_CROSSED, WORD, Units
+
+
+@dataclass(frozen=True, slots=True)
+class ContingencyTable:
+    """How often both predictors were right, only the first, only the second, or neither."""
+
+    both: int
+    first: int
+    second: int
+    neither: int
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.both + self.first + self.second + self.neither
+
+    @property
+    def disagreements(self) -> int:
+        """Items on which exactly one predictor is right; the test depends on these alone."""
+        return self.first + self.second
+
+
+def cross_tabulate(first: Flags, second: Flags) -> ContingencyTable:
+    """Contingency table of two correctness vectors over the same items in the same order."""
+    if first.shape != second.shape:
+        raise StatsError(f"{first.size} predictions against {second.size}: McNemar's test needs the same items in both")
+    counts = (first & second, first & ~second, ~first & second, ~first & ~second)
+    return ContingencyTable(*(int(cell.sum()) for cell in counts))
+
+
+def mcnemar_p(table: ContingencyTable) -> float | None:
+    """Two-sided exact p-value for equal accuracy over independent items; None without disagreements."""
+    if not table.disagreements:
+        return None
+    return float(binomtest(table.first, table.disagreements).pvalue)
+
 
 OF_TERMS = ("lms", "ss", "icat")  # statistics over target terms
 MORE_IS_BETTER = ("lms", "icat")
