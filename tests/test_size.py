@@ -8,7 +8,7 @@ from __future__ import annotations
 from tools.size import sizes
 
 MOST_STATEMENTS = {
-    "audit": 2355,
+    "audit": 2390,
     "cli": 940,
     "core": 1040,
     "corpus": 1241,

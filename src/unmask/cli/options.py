@@ -186,7 +186,8 @@ def _groups(parameter: str, hint: Any, things: Mapping[str, Any]) -> list[_Group
     parts: tuple[Any, ...] = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     group, *notes = parts
     without = tuple(name for note in notes if isinstance(note, Without) for name in note.names)
-    return [_Group(parameter, "", group, without)] if is_dataclass(group) else []
+    is_group = isinstance(group, type) and is_dataclass(group)
+    return [_Group(parameter, "", group, without)] if is_group else []
 
 
 def _options(groups: Iterable[_Group]) -> dict[str, tuple[Field[Any], Any]]:
