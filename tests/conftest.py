@@ -30,6 +30,7 @@ import pytest
 import torch
 
 import zoo
+from processor_time import ProcessorTime
 
 torch.set_num_threads(1)
 
@@ -160,12 +161,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail when a test was skipped for another reason than a missing GPU, or for want of a browser or TeX",
     )
+    parser.addoption(
+        "--most-processor-time",
+        type=float,
+        metavar="SECONDS",
+        help="say which tests took the most processor time, and fail when all took more than this",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if PUBLISHED is not None and not Path(PUBLISHED).is_dir():
         raise pytest.UsageError(f"UNMASK_DATA_DIR={PUBLISHED} is not a folder: name one, or unset it")
     config.pluginmanager.register(Selection(config), "unmask-selection")
+    config.pluginmanager.register(ProcessorTime(config), "unmask-processor-time")
     if "UNMASK_TEST_ZOO" not in os.environ:  # one zoo for all processes of a run
         folder = tempfile.mkdtemp(prefix="unmask-zoo-")
         os.environ["UNMASK_TEST_ZOO"] = folder

@@ -6,8 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 LAYERS = (
     ("core",),
@@ -42,18 +40,31 @@ def imported(path: Path) -> set[str]:
     return found & HEIGHT.keys()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_module_imports_only_what_comes_before_it(path: Path) -> None:
-    here = part(path)
-    assert here in HEIGHT, "a new part of the package needs its place in LAYERS"
-    upward = {name for name in imported(path) if name != here and HEIGHT[name] > HEIGHT[here]}
-    assert not upward
+IMPORTS = {path: imported(path) - {part(path)} for path in FILES}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_packages_of_one_layer_do_not_import_each_other(path: Path) -> None:
-    here = part(path)
-    assert not {name for name in imported(path) if name != here and HEIGHT[name] == HEIGHT[here]}
+def test_every_part_has_its_place() -> None:
+    assert {part(path) for path in FILES} <= HEIGHT.keys(), "a new part of the package needs its place in LAYERS"
+
+
+def test_a_module_imports_only_what_comes_before_it() -> None:
+    upward = {
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path, names in IMPORTS.items()
+        for name in names
+        if HEIGHT[name] > HEIGHT[part(path)]
+    }
+    assert upward == set()
+
+
+def test_packages_of_one_layer_do_not_import_each_other() -> None:
+    sideways = {
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path, names in IMPORTS.items()
+        for name in names
+        if HEIGHT[name] == HEIGHT[part(path)]
+    }
+    assert sideways == set()
 
 
 def test_the_architecture_page_names_files_that_exist() -> None:
