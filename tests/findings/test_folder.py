@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -58,7 +57,7 @@ def test_the_page_and_the_figures_of_the_earlier_result_go_with_it(tmp_path: Pat
         ("result.json", '{"accuracy": 0.9}'),
         ("result.json", "not JSON"),
         ("result.json", "[]"),
-        ("result.json", '{"schema": 2, "kind": "mine"}'),
+        ("result.json", '{"schema": 1, "kind": "mine"}'),
         ("task.json", '{"todo": []}'),
         ("findings.json", '{"day": 3}'),
         ("items.parquet", ""),
@@ -82,13 +81,6 @@ def test_a_result_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
     assert unmask.load(tmp_path).kind == "vectors"
 
 
-def test_a_legacy_result_is_replaced_and_a_file_of_the_user_beside_it_stays(tmp_path: Path) -> None:
-    (tmp_path / "vectors.json").write_text(json.dumps({"schema": 1, "unmask": "0.1", "findings": []}))
-    (tmp_path / "corpus.json").write_text('{"mine": true}')
-    create(content(), tmp_path)
-    assert names(tmp_path) == {RESULT, "corpus.json"}
-
-
 def test_what_a_killed_run_left_is_recognised_and_removed(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys; from pathlib import Path\n"
@@ -100,7 +92,6 @@ def test_what_a_killed_run_left_is_recognised_and_removed(tmp_path: Path) -> Non
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
     (left,) = names(tmp_path)
     assert left.startswith("items.parquet.")
-    (tmp_path / "tokens.parquet.partial").write_text("of version 0.1")
     create(content(), tmp_path)
     assert names(tmp_path) == {RESULT}
 

@@ -214,31 +214,6 @@ def with_tables(kind: str, read: Callable[[Path], None]) -> Callable[[Path], Non
     return read_whole
 
 
-def old_results() -> list[dict[str, bytes]]:
-    """Results as they were before schema 2."""
-    new = json.loads(make_files("audit")[RESULT])
-    audit = {"schema": 1} | {key: new[key] for key in ("unmask", "model", "data", "options", "versions", "estimates")}
-    finding = {
-        "name": "s",
-        "answers": ["yes"],
-        "notes": ["n"],
-        "tables": [{"title": "T", "note": "", "rows": [{"w": "she", "n": 2}]}],
-    }
-    head = {"schema": 1, "unmask": "0.1.0", "versions": {}}
-    return [
-        {"result.json": json.dumps({**audit, "checks": new["checks"]}).encode()},
-        {"task.json": json.dumps({**head, "models": [{"id": "m"}], "finding": finding}).encode()},
-        {"diagnosis.json": json.dumps({**head, "models": [{"id": "m"}], "findings": [finding]}).encode()},
-        {"corpus.json": json.dumps({**head, **finding}).encode()},
-        {"mitigation.json": json.dumps({"did": {}, "judged": finding, "model": {"id": "m"}, "data": {}}).encode()},
-    ]
-
-
-def read_old(folder: Path) -> None:
-    result = load(folder)
-    all_of(lambda: str(result), lambda: report(result, format="csv"), lambda: compare(result, result))
-
-
 BOUNDARIES = [
     *(
         Boundary(f"result.json ({kind})", only(kind, RESULT), with_tables(kind, read_result), share=3)
@@ -247,7 +222,6 @@ BOUNDARIES = [
     *(Boundary(f"page ({kind})", only(kind, RESULT), with_tables(kind, read_page)) for kind in MAKERS),
     Boundary("bytes of the tables", only("audit"), read_result, share=3),
     Boundary("columns of the tables", column_examples, read_columns, share=3),
-    Boundary("result of schema 1", old_results, read_old, share=3),
     Boundary("study.json", only("study", "study.json"), study_status, share=3),
 ]
 

@@ -42,7 +42,7 @@ def results() -> list[Files]:
     facts = {"id": "bert", "kind": "masked", "fingerprint": "ab", "warnings": []}
     data = [{"name": "own", "title": "Own", "n": 1, "sha256": "00"}]
     made = fake.meta(model=facts, data=data) | {"title": "", "lead": "", "findings": [], "estimates": [], "checks": []}
-    return [{"result.json": json.dumps(made | {"details": {"command": COMMAND}}).encode()}]
+    return [{"result.json": json.dumps(made | {"details": {"command": COMMAND, "measures": []}}).encode()}]
 
 
 def read(folder: Path) -> None:

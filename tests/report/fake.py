@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from unmask.audit.attribution import with_contributions
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain
@@ -19,6 +20,9 @@ from unmask.core.types import Check
 from unmask.findings.contents import TableContent
 from unmask.findings.envelope import ITEMS, RESULT, estimate_json
 from unmask.findings.envelope import TOKENS as TOKEN_TABLE
+from unmask.findings.schema import StoredMeasure
+from unmask.findings.tables import ITEM_COLUMNS
+from unmask.measures import MEASURES
 
 PAIRS = [
     ("gender", "The nurse said she was tired.", "The nurse said he was tired."),
@@ -45,21 +49,38 @@ def run(
     tokens: pa.Table | None = None,
 ) -> AuditResult:
     """A result that has no folder: its tables are given."""
-    stored = [estimate_json(one) for one in estimates], [asdict(one) for one in checks]
-    content = {"kind": "audit", **meta, "estimates": stored[0], "checks": stored[1]}
-    result = AuditResult(content, None)  # type: ignore[arg-type]
-    result.__dict__.update(items=items, tokens=token_table([]) if tokens is None else tokens)
+    numbers = {"estimates": [estimate_json(one) for one in estimates], "checks": [asdict(one) for one in checks]}
+    result = AuditResult(whole_meta(meta | numbers), None)  # type: ignore[arg-type]
+    result.__dict__.update(items=item_table(items), tokens=token_table([]) if tokens is None else tokens)
     return result
+
+
+def whole_meta(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a `result.json` with every part, the facts about its measures too."""
+    names = dict.fromkeys(estimate["measure"] for estimate in content["estimates"])
+    known = [MEASURES.get(name) or replace(MEASURES["cps"], name=name, title="", reads="", null=None) for name in names]
+    facts = [{key: getattr(measure, key) for key in StoredMeasure.__annotations__} for measure in known]
+    return meta(title="", lead="", findings=[], details={"measures": facts}) | content
+
+
+def item_table(items: pa.Table) -> pa.Table:
+    """A table of items with every column."""
+    for name, kind in ITEM_COLUMNS.items():
+        if name not in items.column_names:
+            texts = {"outcome": "more", "reason": "", "data": "our-pairs"}
+            column = pa.array([texts.get(name)] * len(items), pa.string() if name in texts else kind)
+            items = items.append_column(name, column)
+    return items
 
 
 def write(folder: Path, content: dict[str, Any], items: pa.Table, tokens: pa.Table | None = None) -> Path:
     """A result folder with these tables, which its `result.json` describes as they are."""
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {ITEMS: items, TOKEN_TABLE: token_table([]) if tokens is None else tokens}
+    tables = {ITEMS: item_table(items), TOKEN_TABLE: token_table([]) if tokens is None else tokens}
     for name, table in tables.items():
         pq.write_table(table, folder / name)
     contents = {name: TableContent.of_file(folder / name).facts() for name in tables}
-    parts = {"title": "", "lead": "", "findings": [], "details": {}} | content | {"tables": contents}
+    parts = whole_meta(plain(content)) | {"tables": contents}
     (folder / RESULT).write_text(json.dumps(plain(parts)), encoding="utf-8")
     return folder
 
@@ -76,7 +97,7 @@ def rewrite(folder: Path, **tables: pa.Table) -> None:
 def token_table(rows: list[dict[str, Any]]) -> pa.Table:
     kinds = [("measure", pa.string()), ("item", pa.string()), ("side", pa.string()), ("position", pa.int64())]
     kinds += [("token", pa.string()), ("logprob", pa.float64()), ("weight", pa.float64()), ("in_span", pa.bool_())]
-    return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+    return with_contributions(pa.Table.from_pylist(rows, schema=pa.schema(kinds)))
 
 
 def estimate(measure: str, value: float, **changes: Any) -> Estimate:
@@ -90,7 +111,7 @@ def estimate(measure: str, value: float, **changes: Any) -> Estimate:
 
 def meta(**changes: Any) -> dict[str, Any]:
     known: dict[str, Any] = {
-        "schema": 2,
+        "schema": 1,
         "kind": "audit",
         "unmask": "0.1.0",
         "model": {"id": "tiny-bert", "revision": "abc123", "kind": "masked", "parameters": 4_400_000},
@@ -200,6 +221,6 @@ def rows_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def bare() -> AuditResult:
-    """One measure with nothing optional: no groups, no texts, no tokens, no checks."""
+    """One measure with nothing optional: no groups, no tokens, no checks."""
     items = [row("cps", f"our-pairs/{i:04}", -20.0 - i, -21.0) for i in range(3)]
-    return run({"schema": 1}, (estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
+    return run({}, (estimate("cps", 50.0),), (), pa.Table.from_pylist(items))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from tests.report import fake
 
 from unmask.audit.result import load
 from unmask.core.files import plain
@@ -49,14 +48,9 @@ def run(
                 tokens += told
                 items.append(_item(row, item))
             found += estimates(MEASURES[name], rows, data=data.card.name, rng_seed=seed)
-    folder.mkdir(parents=True, exist_ok=True)
     names = dict.fromkeys(name for item in items for name in item)
     even = [{name: item.get(name) for name in names} for item in items]
-    pq.write_table(pa.Table.from_pylist(even), folder / "items.parquet")
-    pq.write_table(pa.Table.from_pylist(tokens), folder / "tokens.parquet")
-    meta = {
-        "schema": 1,
-        "unmask": "0.1.0",
+    meta = fake.meta() | {
         "model": {"id": model, "kind": "masked", "parameters": 4_000_000, **(facts or {})},
         "data": [data.facts() for data, _ in plan],
         "options": {"seed": seed, "limit": None},
@@ -64,8 +58,7 @@ def run(
         "estimates": [plain(one) for one in found],
         "checks": [plain(one) for one in checks],
     }
-    (folder / "result.json").write_text(json.dumps(meta), encoding="utf-8")
-    return load(folder)
+    return load(fake.write(folder, meta, pa.Table.from_pylist(even), fake.token_table(tokens)))
 
 
 def _scored(

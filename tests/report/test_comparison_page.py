@@ -170,7 +170,7 @@ def test_runs_of_one_model_are_named_by_folder(runs: list[Result]) -> None:
     assert model_names(runs) == ["plain", "changed"]
     again = Result(runs[0].meta, runs[1].folder)
     assert model_names([runs[0], again]) == ["plain (one)", "plain (two)"]
-    assert model_names([fake.bare(), fake.bare()]) == ["a language model #1", "a language model #2"]
+    assert model_names([fake.bare(), fake.bare()]) == ["tiny-bert #1", "tiny-bert #2"]
 
 
 @pytest.mark.thorough

@@ -194,7 +194,7 @@ def explain_item(result: Result, item: str, measure: str | None = None) -> Expla
 def explain_rows(rows: Rows, tokens: pa.Table) -> list[Explanation]:
     """Explain rows of the table of items from the table of tokens."""
     parts: dict[tuple[str, str, str], list[TokenPart]] = {}
-    for token in with_contributions(select_items(tokens, {row["item"] for row in rows})).to_pylist():
+    for token in select_items(tokens, {row["item"] for row in rows}).to_pylist():
         values = {name: token[name] for name in TokenPart.__slots__}
         parts.setdefault((token["measure"], token["item"], token["side"]), []).append(TokenPart(**values))
     explanations = []
@@ -209,14 +209,12 @@ def explain_rows(rows: Rows, tokens: pa.Table) -> list[Explanation]:
 
 
 def with_contributions(tokens: pa.Table) -> pa.Table:
-    """The table of tokens with the columns `block` and `contribution`, computed if it has none.
+    """The table of tokens with the columns `block` and `contribution`.
 
     A token's value is its weight × log-probability. Its contribution is that value minus its share of the
     mean of the two sides of its block, with the sign of its side; if only one side of the block was scored,
     the value itself. The tokens of a sentence must be in order; `in_span` marks the changed ones.
     """
-    if {"block", "contribution"} <= set(tokens.column_names):
-        return tokens
     side = pc.index_in(tokens["side"].cast(pa.string()), pa.array(SIDES)).to_numpy()
     pair = _codes(tokens["measure"]) * (tokens.num_rows + 1) + _codes(tokens["item"])
     order = np.lexsort((side, pair))

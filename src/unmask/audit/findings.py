@@ -89,8 +89,7 @@ def _table(result: AuditResult, estimates: Sequence[Estimate], note: str) -> Tab
 
 def _meanings(result: AuditResult) -> list[str]:
     """What each measure reads, once."""
-    known = ((name, result.find_measure(name)) for name in dict.fromkeys(e.measure for e in result.headlines()))
-    return [f"{name}: {measure.reads}" for name, measure in known if measure]
+    return [f"{name}: {result.measure(name).reads}" for name in dict.fromkeys(e.measure for e in result.headlines())]
 
 
 def _unit_lines(published: Iterable[Estimate], shown: Sequence[Estimate]) -> list[str]:

@@ -102,9 +102,8 @@ def code(estimate: Estimate) -> str:
 
 def published_scores(result: AuditResult, estimate: Estimate) -> list[Published]:
     """The scores of known models that papers print for the same data and measure, each model once, lowest first."""
-    measure = result.find_measure(estimate.measure)
     first: dict[str, Published] = {}
-    for each in measure.published if measure and estimate.statistic == "bias-score" else ():
+    for each in result.measure(estimate.measure).published if estimate.statistic == "bias-score" else ():
         if each.data == estimate.data:
             first.setdefault(each.model, each)
     return sorted(first.values(), key=lambda each: each.value)

@@ -13,8 +13,6 @@ from unmask.findings.envelope import ITEMS, RESULT, TOKENS, Result, read_meta
 from unmask.measures import MEASURES
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from unmask.audit.attribution import Explanation
     from unmask.findings import Section
     from unmask.stats.power import Versus
@@ -24,13 +22,6 @@ class AuditResult(Result):
     """The result of one audit: estimates, checks, and a row for every item and token."""
 
     folder: Path
-
-    @cached_property
-    def tokens(self) -> pa.Table:
-        """One row per token, sentence and measure, with its contribution to the difference of the pair."""
-        from unmask.audit.attribution import with_contributions
-
-        return with_contributions(self._table(TOKENS))
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -73,28 +64,23 @@ class AuditResult(Result):
 
     def measure(self, name: str) -> Measure:
         """A measure of this result; one that is not installed here is known by what the result records."""
-        return self.find_measure(name) or MEASURES.find(name)
-
-    def is_baseline(self, name: str) -> bool:
-        """Whether a measure reads no word of the sentences, so that its number is no evidence of a preference."""
-        measure = self.find_measure(name)
-        return measure is not None and measure.baseline
-
-    def find_measure(self, name: str) -> Measure | None:
-        """The same; None if it is neither installed here nor recorded, as before schema 2."""
         if name in MEASURES:
             return MEASURES[name]
-        for facts in self.meta.get("details", {}).get("measures", ()):
+        for facts in self.meta["details"]["measures"]:
             if facts["name"] == name:
                 kinds = (self.meta["model"].get("kind", "masked"),)
                 return Measure(**facts, kinds=kinds, probes=_not_installed, score=_not_installed)
-        return None
+        raise UnknownName("measure in this result", name, self.measures())
+
+    def is_baseline(self, name: str) -> bool:
+        """Whether a measure reads no word of the sentences, so that its number is no evidence of a preference."""
+        return self.measure(name).baseline
 
 
 def load(folder: str | Path) -> Result:
     """Open a result folder, whatever command wrote it; an audit's is an `AuditResult`, whose items are checked."""
     meta, root = read_meta(folder), Path(folder)
-    if ITEMS in (meta["tables"] or ()) and not (root / ITEMS).is_file():
+    if ITEMS in meta["tables"] and not (root / ITEMS).is_file():
         raise ResultError(f"{root} has no {ITEMS}, which its {RESULT} describes: copy the whole folder")
     if meta["kind"] != "audit":
         return Result(meta, root)

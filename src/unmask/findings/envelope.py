@@ -5,7 +5,7 @@
     DIR/tokens.parquet   one row per token, where tokens are scored
     DIR/report.html      the page
 
-`result.schema.json` in this package describes `result.json`. Folders written before schema 2 are still read.
+`result.schema.json` in this package describes `result.json`.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from unmask.core.boundary import read_json
-from unmask.core.errors import ResultError, UnknownName, quote
+from unmask.core.errors import ResultError, UnknownName
 from unmask.core.estimate import Estimate
 from unmask.core.files import RESULT_FILES, plain, writing
 from unmask.core.statistic import BALANCED
 from unmask.core.types import Check
 from unmask.findings import storage
 from unmask.findings.model import Section
-from unmask.findings.schema1 import LEGACY_FILES, ResultKind, upgrade
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-SCHEMA = 2
+ResultKind = Literal["audit", "task", "diagnosis", "mitigation", "vectors", "prompts", "corpus", "study", "plan"]
+SCHEMA = 1
 RESULT, ITEMS, TOKENS = RESULT_FILES
 PAGE = "report.html"
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
@@ -229,29 +229,20 @@ def build(  # noqa: PLR0913 - the parts of a result
 
 
 def read_meta(folder: str | Path) -> dict[str, Any]:
-    """The content of the `result.json` of a folder, in the current schema."""
-    from unmask.findings.schema2 import check_result
+    """The content of the `result.json` of a folder, checked."""
+    from unmask.findings.schema import check_result
 
-    root = Path(folder)
+    path = Path(folder) / RESULT
     try:
-        names = [name for name in (RESULT, *LEGACY_FILES) if (root / name).is_file()]
+        is_there = path.is_file()
     except (OSError, ValueError) as error:
         raise ResultError(f"{folder} cannot be read ({error}): give a folder that a command of unmask wrote") from error
-    if not names:
+    if not is_there:
         raise ResultError(
             f"no {RESULT} in {folder}: give a folder that a command of unmask wrote; if the command was interrupted, "
             "run it again"
         )
-    path = root / names[0]
-    meta = read_json(path, ResultError)
-    if not isinstance(meta, dict):
-        raise ResultError(f"{path} holds {quote(meta)}, expected an object: run the command again")
-    content = meta if meta.get("schema") == SCHEMA else upgrade(path.name, meta)
-    if content is None:
-        raise ResultError(f"{path} has schema {quote(meta.get('schema'))}; this unmask reads schema 1 to {SCHEMA}")
-    if content is meta and meta.get("tables", ...) is None:
-        raise ResultError(f"{path} does not describe its tables: it was changed, run the command again")
-    return check_result(content, str(path))
+    return check_result(read_json(path, ResultError), str(path))
 
 
 def figure_files(meta: Mapping[str, Any]) -> list[str]:

@@ -17,11 +17,20 @@ from unmask.core.boundary import read_json
 from unmask.core.errors import ResultError
 from unmask.core.files import flush, is_partial, lock_folder, make_folder, partial_path, to_json, writing
 from unmask.core.signals import unfinished
-from unmask.findings.envelope import ITEMS, KINDS, PAGE, RESULT, SCHEMA, TOKENS, Result, figure_files, read_meta
-from unmask.findings.schema1 import LEGACY_FILES, ResultKind, legacy_kind
+from unmask.findings.envelope import (
+    ITEMS,
+    KINDS,
+    PAGE,
+    RESULT,
+    SCHEMA,
+    TOKENS,
+    Result,
+    ResultKind,
+    figure_files,
+    read_meta,
+)
 
 TABLES = (ITEMS, TOKENS)
-OLD_PARTIALS = tuple(f"{name}.partial" for name in TABLES)  # the names until 0.2
 _new: set[Path] = set()  # folders that this process created and may remove
 
 
@@ -75,7 +84,7 @@ class ResultFolder:
     def _remove_old(self) -> None:
         """Remove the earlier result; its page and figures first, so that these never stand beside another result."""
         assert self.path is not None
-        old = [PAGE, *(name for name in LEGACY_FILES if kind_of(self.path / name) is not None)]
+        old = [PAGE]
         with suppress(ResultError):
             old += figure_files(read_meta(self.path))
         for name in old:
@@ -101,7 +110,7 @@ def result_folder(
     with _removed_if_empty(folder), lock_folder(folder):
         refuse_foreign(folder, kind, also)  # another process may have written it since
         for entry in folder.iterdir():
-            if _is_leftover(entry.name) and not entry.name.startswith(tuple(also)):
+            if is_partial(entry.name) and not entry.name.startswith(tuple(also)):
                 with suppress(OSError):
                     entry.unlink()
         opened = ResultFolder(folder)
@@ -153,36 +162,22 @@ def refuse_foreign(folder: Path, kind: ResultKind, also: Collection[str] = ()) -
         raise ResultError(f"{folder} is a file or below one: {advice}") from None
     except OSError as error:
         raise ResultError(f"{folder} cannot be read ({error.strerror or error}): {advice}") from error
-    for name in (RESULT, *LEGACY_FILES):
-        if name in names:
-            found = kind_of(folder / name)
-            if found is None:
-                raise ResultError(f"{folder} holds a {name} that unmask did not write: {advice}")
-            if found != kind:
-                raise ResultError(f"{folder} holds a result of another kind, {found}: {advice}")
-            return
-    if any(map(_is_leftover, names)) or names <= {*also}:
+    if RESULT in names:
+        written = kind_of(folder / RESULT)
+        if written is None:
+            raise ResultError(f"{folder} holds a {RESULT} that unmask did not write: {advice}")
+        if written != kind:
+            raise ResultError(f"{folder} holds a result of another kind, {written}: {advice}")
+        return
+    if any(map(is_partial, names)) or names <= {*also}:
         return
     raise ResultError(f"{folder} holds other files: {advice}")
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind of result that a file holds; None if it is no result of unmask."""
-    meta = _read(path)
-    if not isinstance(meta, dict):
-        return None
-    if path.name == RESULT and meta.get("schema") == SCHEMA and meta.get("kind") in KINDS and "unmask" in meta:
-        return str(meta["kind"])
-    return legacy_kind(path.name, meta)
-
-
-def _read(path: Path) -> Any:
-    """The content of a JSON file; None if it cannot be read."""
+    """The kind of result that a `result.json` holds; None if it is none of unmask."""
     with suppress(ResultError):
-        return read_json(path, ResultError) if path.is_file() else None
+        meta = read_json(path, ResultError) if path.is_file() else None
+        if isinstance(meta, dict) and meta.get("schema") == SCHEMA and meta.get("kind") in KINDS and "unmask" in meta:
+            return str(meta["kind"])
     return None
-
-
-def _is_leftover(name: str) -> bool:
-    """Whether a file was left by a run that was killed while it wrote."""
-    return is_partial(name) or name in OLD_PARTIALS

@@ -52,19 +52,18 @@ def table_json(table: Table) -> dict[str, Any]:
 
 
 def load_section(stored: Mapping[str, Any]) -> Section:
-    """A section from its JSON; charts and column lists may be missing, as before schema 2."""
+    """A section from its JSON."""
     tables = tuple(load_table(table) for table in stored["tables"])
-    plots = tuple(_plot(plot) for plot in stored.get("plots", ()))
+    plots = tuple(_plot(plot) for plot in stored["plots"])
     finding = Finding(tuple(stored["answers"]), tables, plots, tuple(stored["notes"]))
-    title = stored.get("title") or stored.get("name", "")
-    return Section(stored.get("name", ""), title, stored.get("lead", ""), finding, stored.get("foot", ""))
+    return Section(stored["name"], stored["title"], stored["lead"], finding, stored["foot"])
 
 
 def load_table(stored: Mapping[str, Any]) -> Table:
     """A table from its JSON."""
-    columns = tuple(stored.get("columns") or (stored["rows"][0] if stored["rows"] else ()))
+    columns = tuple(stored["columns"])
     rows = tuple(tuple(_cell(row[name]) for name in columns) for row in stored["rows"])
-    return Table(stored["title"], columns, rows, stored["note"], stored.get("digits", 2))
+    return Table(stored["title"], columns, rows, stored["note"], stored["digits"])
 
 
 def _plain(cell: Cell) -> Any:

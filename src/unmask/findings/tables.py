@@ -32,8 +32,6 @@ TOKEN_COLUMNS: dict[str, pa.DataType] = {
     **{"measure": NAME, "item": TEXT, "side": NAME, "position": pa.int32(), "token": TEXT},
     **{"logprob": NUMBER, "weight": NUMBER, "in_span": pa.bool_(), "block": pa.int32(), "contribution": NUMBER},
 }
-_OPTIONAL = {"data", "unrelated", PER_TOKEN, "reason", "precision", "block", "contribution"}
-_OPTIONAL |= {f"text_{side}" for side in SIDES}
 _FILLED = ("measure", "data", "item", "side", "position", "token", "in_span", "weight", "outcome")  # without nulls
 EXACT, ROUNDING = 1e-9, 1e-3  # relative error of a sum; what rounding may leave of a log-probability above 0
 _TYPES = (  # what a column of a kind may be stored as, by this or another program
@@ -55,12 +53,11 @@ def read_table(path: Path, meta: Mapping[str, Any], items: Collection[str] | Non
         table.validate(full=True)
     except (OSError, ValueError, pa.ArrowException, MemoryError) as error:
         raise ResultError(f"{path} cannot be read ({error}): run the command again") from error
-    if meta["tables"] is not None and content.facts() != meta["tables"].get(path.name):
+    if content.facts() != meta["tables"].get(path.name):
         raise ResultError(
             f"{path} does not hold what the result.json beside it describes: it was changed, or is of another run; "
             "run the command again"
         )
-    table = _completed(table, path, meta)
     for name in _FILLED:
         if name in table.column_names and table[name].null_count:
             raise ResultError(f"{path} has {table[name].null_count} rows without {name}: run the command again")
@@ -78,8 +75,6 @@ def check_schema(path: Path, meta: Mapping[str, Any]) -> None:
     expected = ITEM_COLUMNS if path.name == ITEMS else TOKEN_COLUMNS
     for name, kind in expected.items():
         present = schema.get_all_field_indices(name)
-        if not present and name in _OPTIONAL:
-            continue
         if len(present) != 1:
             raise ResultError(f"{path} has {len(present)} columns {name}, expected one: run the command again")
         stored, wanted = (_value_type(each) for each in (schema.field(present[0]).type, kind))
@@ -88,8 +83,7 @@ def check_schema(path: Path, meta: Mapping[str, Any]) -> None:
             raise ResultError(f"{path}: the column {name} is {quote(str(stored))}, expected {words}")
     if len(set(schema.names)) != len(schema.names):
         raise ResultError(f"{path} has a column twice: run the command again")
-    if (known := meta["tables"]) is None:
-        return
+    known = meta["tables"]
     if path.name not in known:
         raise ResultError(f"{path} is not of the result.json beside it, which has no such table: remove it")
     if written.num_rows != known[path.name]["rows"]:
@@ -127,17 +121,6 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _completed(table: pa.Table, path: Path, meta: Mapping[str, Any]) -> pa.Table:
-    """The table with the columns that earlier versions did not write; those of tokens are computed later."""
-    for name, kind in (ITEM_COLUMNS if path.name == ITEMS else {}).items():
-        if name == "data" and name not in table.column_names:
-            only = meta["data"][0]["name"] if meta["data"] else ""
-            table = table.append_column(name, pa.array([only] * len(table), TEXT))
-        elif name not in table.column_names:
-            table = table.append_column(name, pa.nulls(len(table), kind))
-    return table
-
-
 def _check_values(table: pa.Table, path: Path, meta: Mapping[str, Any]) -> None:
     """Refuse what no run writes: an unknown side or outcome, scores that are no numbers or contradict the outcome."""
     for name, allowed in (("side", SIDES), ("outcome", OUTCOMES)):
@@ -151,7 +134,7 @@ def _check_values(table: pa.Table, path: Path, meta: Mapping[str, Any]) -> None:
     for name in ("logprob", "weight", "contribution"):
         if name in table.column_names:
             _refuse(table, path, _not_finite(table[name]), f"a {name} that is not finite")
-    ratios = [each["name"] for each in meta["details"].get("measures", ()) if each["summary"] == "association"]
+    ratios = [each["name"] for each in meta["details"]["measures"] if each["summary"] == "association"]
     of_ratios = pc.is_in(table["measure"].cast(TEXT), pa.array(ratios, TEXT))  # the log of a ratio of probabilities
     above = pc.greater(table["logprob"].cast(NUMBER), ROUNDING)
     _refuse(table, path, pc.and_not_kleene(above, of_ratios), "a log-probability above 0")
@@ -177,7 +160,7 @@ def _check_items(items: pa.Table, path: Path, meta: Mapping[str, Any]) -> None:
     rest = pc.abs(pc.subtract(difference, pc.subtract(more, less)))
     allowed = pc.multiply(pc.add(pc.abs(more), pc.add(pc.abs(less), 1.0)), EXACT)
     _refuse(items, path, pc.and_kleene(scored, pc.greater(rest, allowed)), "a difference that is not more − less")
-    decimals = {each["name"]: each["decimals"] for each in meta["details"].get("measures", ())}
+    decimals = {each["name"]: each["decimals"] for each in meta["details"]["measures"]}
     rounded = [name for name, digits in decimals.items() if digits is not None]  # before they are compared
     largest = max((10.0 ** -decimals[name] for name in rounded), default=0.0) * (1 + EXACT)
     tie = pc.if_else(pc.is_in(items["measure"].cast(TEXT), pa.array(rounded, TEXT)), largest, 0.0)

@@ -100,7 +100,7 @@ def _model(result: AuditResult) -> dict[str, Any]:
 
 def _estimate(estimate: Estimate, card: Mapping[str, Any], result: AuditResult) -> dict[str, Any]:
     """One estimate as an evaluation result."""
-    measure = result.find_measure(estimate.measure)
+    measure = result.measure(estimate.measure)
     facts = statistic(estimate.statistic)
     details = {name: getattr(estimate, name) for name in ("group", "ties", "unscored", "p", "p_holm", "unit")}
     details |= {"n": estimate.n, "design effect": estimate.design_effect}
@@ -113,9 +113,9 @@ def _estimate(estimate: Estimate, card: Mapping[str, Any], result: AuditResult) 
         "evaluation_name": f"{estimate.data} by {estimate.measure}",
         "source_data": _source(card),
         "metric_config": {
-            "evaluation_description": measure.reads if measure else estimate.measure,
+            "evaluation_description": measure.reads,
             "metric_id": f"unmask.{estimate.measure}.{estimate.statistic}",
-            "metric_name": f"{measure.title if measure else estimate.measure}: {estimate.statistic}",
+            "metric_name": f"{measure.title}: {estimate.statistic}",
             "metric_unit": "percent" if facts.is_percent else facts.unit or "none",
             "metric_parameters": {"reference_value": estimate.null, "group": estimate.group},
             "lower_is_better": facts.better != "higher",

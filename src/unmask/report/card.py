@@ -89,7 +89,7 @@ def _when(result: AuditResult) -> str:
 
 def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) -> EvalResult:
     kind = str((result.meta.get("model") or {}).get("kind", ""))
-    measure = result.find_measure(estimate.measure)
+    measure = result.measure(estimate.measure)
     names = ("low", "high", "null", "n", "ties", "unscored", "method")
     numbers = {name: plain(getattr(estimate, name)) for name in names}
     facts = {
@@ -105,7 +105,7 @@ def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) ->
         dataset_name=str(card.get("title") or estimate.data),
         dataset_args={key: value for key, value in facts.items() if value is not None},
         metric_type=estimate.statistic,
-        metric_name=f"{estimate.measure}: {measure.title if measure else estimate.measure}",
+        metric_name=f"{estimate.measure}: {measure.title}",
         metric_config=estimate.measure,
         metric_value=estimate.value,
         metric_args={MADE: str(result.meta.get("unmask", "")), **numbers},

@@ -13,7 +13,7 @@ from unmask.audit.result import AuditResult
 def repeat_command(result: AuditResult) -> str:
     """The command that repeats an audit, with the revision of the model that was measured.
 
-    It is the one recorded. A result of an earlier version or of objects of Python has none: the command is made of its
+    It is the one recorded. A result of objects of Python has none: the command is made of its
     facts, folders and files by their names, because a result records no paths.
     """
     model = result.meta.get("model") or {}

@@ -70,8 +70,7 @@ def items_of(run: Result, estimate: Estimate, *columns: str) -> pa.Table:
     """The scored items of one measure on one dataset, with these columns or all."""
     items = run.items
     mask = pc.and_(pc.equal(items["measure"], estimate.measure), pc.is_finite(items["difference"]))
-    if "data" in items.column_names:
-        mask = pc.and_(mask, pc.equal(items["data"], estimate.data))
+    mask = pc.and_(mask, pc.equal(items["data"], estimate.data))
     return (items.select(columns) if columns else items).filter(mask)
 
 
@@ -79,13 +78,12 @@ def differences(run: AuditResult, estimate: Estimate) -> tuple[list[float], bool
     """The differences of the scored items, and whether the near-zero band applies to them.
 
     It applies to differences per token, which are taken if the measure sums log-probabilities, and to those of their
-    means; not to the sums in folders of earlier versions, which have no differences per token.
+    means; not to sums of sentences whose tokens are not known, as of imported results.
     """
-    measure, rows = run.find_measure(estimate.measure), items_of(run, estimate, "difference", PER_TOKEN)
-    per_token = measure is not None and measure.in_nats and not rows[PER_TOKEN].null_count
-    banded = measure is not None and measure.has_band and (per_token or not measure.in_nats)
+    measure, rows = run.measure(estimate.measure), items_of(run, estimate, "difference", PER_TOKEN)
+    per_token = measure.in_nats and not rows[PER_TOKEN].null_count
     values: list[float] = rows[PER_TOKEN if per_token else "difference"].to_numpy().tolist()
-    return values, banded
+    return values, measure.has_band and (per_token or not measure.in_nats)
 
 
 def reach(values: Sequence[float], *, banded: bool) -> float:
@@ -95,12 +93,8 @@ def reach(values: Sequence[float], *, banded: bool) -> float:
 
 def unscored_reasons(run: Result) -> list[tuple[str, str, int]]:
     """Items that could not be scored: measure, reason and count."""
-    if "outcome" not in run.items.column_names:
-        return [(e.measure, "no reason recorded", e.unscored) for e in run.headlines() if e.unscored]
     rows = run.items.filter(pc.field("outcome") == "unscored")
-    reasons = rows["reason"].to_pylist() if "reason" in rows.column_names else [None] * len(rows)
-    named = zip(rows["measure"].to_pylist(), reasons, strict=True)
-    counts = Counter((measure, reason or "no reason recorded") for measure, reason in named)
+    counts = Counter(zip(rows["measure"].to_pylist(), rows["reason"].to_pylist(), strict=True))
     return [(measure, reason, n) for (measure, reason), n in counts.items()]
 
 

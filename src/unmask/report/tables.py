@@ -304,9 +304,9 @@ def files_of_several(
 
 def collect_bibtex(runs: Sequence[AuditResult]) -> str:
     """Collect the BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
-    found = {e.measure: run.find_measure(e.measure) for run in runs for e in run.headlines()}
-    data = [str(card.get("citation") or "") for run in runs for card in run.meta.get("data") or []]
-    return bibliography([*(measure.citation for measure in found.values() if measure), *CITED], data)
+    measures = {e.measure: run.measure(e.measure) for run in runs for e in run.headlines()}
+    data = [str(card.get("citation") or "") for run in runs for card in run.meta["data"]]
+    return bibliography([*(measure.citation for measure in measures.values()), *CITED], data)
 
 
 def _csv(name: str, description: str, table: pd.DataFrame) -> Download:

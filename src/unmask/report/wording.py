@@ -27,7 +27,6 @@ WORSE = "worse"
 SMALL = "worse, by less than the gate counts as a change"
 UNSURE = "worse, but not beyond chance for the gate"
 NO_CHANGE, NOT_TESTED = "no significant change", "not tested"
-UNKNOWN = "a measure unknown to this version of unmask"
 COLOURED = (
     "Coloured words show how much each token contributes to the difference of two scores. That is "
     "arithmetic, not a causal explanation."
@@ -115,13 +114,12 @@ def introduction(run: AuditResult, *others: AuditResult) -> tuple[str, str]:
 
 
 def meanings(run: AuditResult) -> list[dict[str, str]]:
-    """Title, interpretation and source of every measure; only the name if this version does not know it."""
+    """Title, interpretation and source of every measure."""
     rows = []
     for name in dict.fromkeys(estimate.measure for estimate in run.headlines()):
-        measure = run.find_measure(name)
-        title, reads = (measure.title, measure.reads) if measure else ("", UNKNOWN)
-        cited = source(measure.citation) if measure else ""
-        rows.append({"name": name, "title": title, "reads": reads, "source": cited})
+        measure = run.measure(name)
+        cited = source(measure.citation)
+        rows.append({"name": name, "title": measure.title, "reads": measure.reads, "source": cited})
     return rows
 
 

@@ -1,7 +1,7 @@
-"""The content of `result.json`, schema 2, as types by which it is checked when it is read.
+"""The content of `result.json` as types by which it is checked when it is read.
 
-`result.schema.json` is the same for other programs, and stricter: it describes what this version writes, these types
-what it needs to read a folder of any version.
+`result.schema.json` is the same for other programs, and stricter: it describes what is written, these types what is
+needed to read it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from unmask.core.boundary import validate
 from unmask.core.errors import ResultError, quote
 from unmask.core.statistic import statistic
-from unmask.findings.schema1 import ResultKind
+from unmask.findings.envelope import SCHEMA, ResultKind
 
 T = TypeVar("T")
 ROUNDING = 1e-9  # relative
@@ -116,8 +116,8 @@ class StoredTable(TypedDict):
 
     title: str
     note: str
-    digits: NotRequired[Annotated[int, Field(ge=0, le=20)]]
-    columns: NotRequired[list[str]]
+    digits: Annotated[int, Field(ge=0, le=20)]
+    columns: list[str]
     rows: list[dict[str, StoredCell]]
 
 
@@ -135,14 +135,14 @@ class StoredPlot(TypedDict):
 class StoredFinding(TypedDict):
     """A section of a result."""
 
-    name: NotRequired[str]
-    title: NotRequired[str]
-    lead: NotRequired[str]
+    name: str
+    title: str
+    lead: str
     answers: list[str]
     tables: list[StoredTable]
-    plots: NotRequired[list[StoredPlot]]
+    plots: list[StoredPlot]
     notes: list[str]
-    foot: NotRequired[str]
+    foot: str
 
 
 @strict
@@ -157,7 +157,7 @@ class StoredContent(TypedDict):
 class StoredResult(TypedDict):
     """The content of `result.json`."""
 
-    schema: Literal[2]
+    schema: Literal[1]
     kind: ResultKind
     unmask: str
     title: str
@@ -170,7 +170,7 @@ class StoredResult(TypedDict):
     estimates: list[StoredEstimate]
     checks: list[StoredCheck]
     findings: list[StoredFinding]
-    tables: dict[str, StoredContent] | None  # None: of schema 1, which did not record it
+    tables: dict[str, StoredContent]
     details: dict[str, Any]
 
 
@@ -186,21 +186,21 @@ class StoredMeasure(TypedDict):
     null: Number
     in_nats: bool
     decimals: int | None
+    baseline: bool
 
 
 @strict
 class AuditDetails(TypedDict):
     """The details of an audit."""
 
-    measures: NotRequired[list[StoredMeasure]]
+    measures: list[StoredMeasure]
 
 
 def check_result(meta: Any, where: str) -> dict[str, Any]:
     """The content of a result file, whose parts are as the code expects them; `ResultError` if they are not."""
     content: dict[str, Any] = meta
-    if isinstance(meta, dict) and "tables" not in meta:
-        found = "it was written by another version of unmask, or changed"
-        raise ResultError(f"{where} does not describe its tables: {found}; run the command again")
+    if isinstance(meta, dict) and meta.get("schema") != SCHEMA:
+        raise ResultError(f"{where} has schema {quote(meta.get('schema'))}; this unmask reads schema {SCHEMA}")
     validate(StoredResult, content, where, ResultError)
     if content["kind"] == "audit":
         if content["model"] is None:
@@ -209,7 +209,7 @@ def check_result(meta: Any, where: str) -> dict[str, Any]:
         _check_counts(content, where)
     for estimate in content["estimates"]:
         _check_estimate(estimate, where)
-        if content["kind"] not in UNCOUNTED and content["tables"] is not None:
+        if content["kind"] not in UNCOUNTED:
             _check_number(estimate, where)
     for section in content["findings"]:
         for table in section["tables"]:
@@ -248,12 +248,15 @@ def _check_number(estimate: dict[str, Any], where: str) -> None:
 def _check_counts(audit: dict[str, Any], where: str) -> None:
     """Refuse other data than those of the audit, more items than these have, and two estimates of one thing."""
     sizes = {data["name"]: data.get("n") for data in audit["data"]}
+    measures = {measure["name"] for measure in audit["details"]["measures"]}
     keys = set()
     for estimate in audit["estimates"]:
         _check_number(estimate, where)
         if estimate["data"] not in sizes:
             known = ", ".join(sizes) or "none"
             raise _impossible(estimate, where, f"data of the audit ({known})", "data")
+        if estimate["measure"] not in measures:
+            raise _impossible(estimate, where, f"measures of the audit ({', '.join(sorted(measures))})", "measure")
         most = sizes[estimate["data"]]
         for name in ("n", "ties", "unscored"):
             if most is not None and estimate[name] > most:
@@ -275,9 +278,8 @@ def _impossible(estimate: dict[str, Any], where: str, expected: str, *names: str
 
 def _check_table(table: dict[str, Any], where: str) -> None:
     """Refuse a table in which a row has no cell for a column."""
-    columns = table.get("columns") or (table["rows"][0] if table["rows"] else ())
-    wanted = set(columns)
-    if len(wanted) != len(columns):
+    wanted = set(table["columns"])
+    if len(wanted) != len(table["columns"]):
         raise ResultError(f"{where}: the table {quote(table['title'])} has a column twice")
     for number, row in enumerate(table["rows"]):
         if missing := wanted - row.keys():
