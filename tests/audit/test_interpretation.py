@@ -60,9 +60,6 @@ def test_a_measure_that_is_not_installed_is_shown_by_what_the_result_records(tmp
     meta["estimates"] = [{**each, "measure": "own"} for each in meta["estimates"] if each["measure"] == name]
     renamed = replace(result, meta=meta)
     assert "own: as we say" in str(renamed)
-    unknown = replace(renamed, meta=meta | {"details": {}})
-    assert "own" in str(unknown)
-    assert "as we say" not in str(unknown)
 
 
 def test_templates_not_about_gender_are_read_by_their_own_words(tmp_path: Path) -> None:
