@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -82,6 +83,19 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     torch.set_num_threads(1)
     monkeypatch.setenv("UNMASK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("UNMASK_DATA_DIR", raising=False)
+
+
+@pytest.fixture(scope="session")
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The first words of a command line whose process is forked, not started: see `forked.py`."""
+    client, path = Path(__file__).parent / "forked.py", tmp_path_factory.mktemp("forked") / "socket"
+    words = [sys.executable, str(client), "--serve", str(path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        yield [sys.executable, "-S", str(client), str(path)]
+        server.stdin.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -23,13 +24,13 @@ BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]  # as `shell: 
 
 
 class Runner:
-    """A folder with results in which steps run; `unmask` is that of this Python, `pip` installs nothing."""
+    """A folder with results in which steps run; `unmask` is forked, `pip` installs nothing."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, unmask: Sequence[str]) -> None:
         self.folder = folder
         tools = folder / "tools"
         tools.mkdir()
-        for name, line in (("unmask", f'exec "{sys.executable}" -m unmask "$@"'), ("pip", "true")):
+        for name, line in (("unmask", f'exec {shlex.join(unmask)} "$@"'), ("pip", "true")):
             (tools / name).write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
             (tools / name).chmod(0o755)
         files = {name: str(folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
@@ -48,13 +49,13 @@ class Runner:
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
+def runner(tmp_path: Path, forked: list[str]) -> Runner:
     save(tmp_path / "fair", pairs(210, 400))
     save(tmp_path / "other-seed", pairs(211, 400))
     save(tmp_path / "unfair", pairs(310, 400))
     save(tmp_path / "few", pairs(6, 12, data="few"))
     save(tmp_path / "fewer", pairs(7, 12, data="few"))
-    return Runner(tmp_path)
+    return Runner(tmp_path, forked)
 
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

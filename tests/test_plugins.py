@@ -28,6 +28,20 @@ CPS = replace(FIRST_TOKEN, name="cps")
 """
 
 
+COMMANDS = """\
+import contextlib, io, json, sys
+from unmask.cli import run_command
+
+printed = []
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        code = run_command(words)
+    assert code == 0, (words, code)
+    printed.append(out.getvalue())
+print(json.dumps(printed))
+"""
+
+
 class Environment:
     """A fresh environment that sees the packages of this one, and what is installed into it."""
 
@@ -47,11 +61,11 @@ class Environment:
             [self.python, *words], capture_output=True, text=True, cwd=self.folder, env=variables, check=False
         )
 
-    def unmask(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run the command line; it must succeed."""
-        done = self.run("-m", "unmask", *words)
-        assert done.returncode == 0, done.stderr
-        return done
+    def unmask(self, *commands: list[str]) -> list[str]:
+        """What commands print, one after the other in one process of the command line; they must succeed."""
+        done = self.run("-c", COMMANDS, json.dumps(commands))
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return [str(printed) for printed in json.loads(done.stdout)]
 
     def install(self, project: Path) -> None:
         """Build a wheel of the project, and install it here; without the network."""
@@ -92,47 +106,7 @@ OFFERED = {
 }
 
 
-LIST = """\
-import contextlib, io, json, sys
-from unmask.cli import main
-
-said = {}
-for what in sys.argv[1:]:
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
-        main(["list", what])
-    said[what] = out.getvalue()
-print(json.dumps(said))
-"""
-
-
-def test_what_a_package_offers_is_listed_last_with_its_origin(installed: Environment) -> None:
-    done = installed.run("-c", LIST, *OFFERED)
-    assert (done.returncode, done.stderr) == (0, "")
-    for what, text in json.loads(done.stdout).items():
-        *others, last = text.splitlines()
-        assert last.startswith(f"{OFFERED[what]} ")
-        assert last.endswith("(from bias-extras)")
-        assert not any("(from" in line for line in others)
-
-
-def test_its_measure_is_asked_on_its_dataset(installed: Environment) -> None:
-    words = ["--measure", "first-token", "cps", "--data", "office-pairs", "--json", "--no-report", "--quiet"]
-    meta = json.loads(installed.unmask("audit", *words).stdout)
-    (data,) = meta["data"]
-    assert (data["name"], data["n"], data["verified"]) == ("office-pairs", 4, True)
-    headlines = [each for each in meta["estimates"] if each["group"] == "all"]
-    assert {each["measure"] for each in headlines} == {"first-token", "cps"}
-    assert all(each["n"] + each["unscored"] == 4 for each in headlines if each["statistic"] == "bias-score")
-
-
-@pytest.mark.thorough
-def test_its_diagnosis_is_run(installed: Environment) -> None:
-    words = ["--measure", "aul", "--data", "office-pairs", "--json", "--no-report", "--quiet"]
-    meta = json.loads(installed.unmask("diagnose", "longer", "builtin", *words).stdout)
-    (estimate,) = meta["estimates"]
-    assert (estimate["measure"], estimate["statistic"], estimate["data"]) == ("longer/aul", "share", "office-pairs")
-
-
+JSON = ["--json", "--no-report", "--quiet"]
 MITIGATE = """\
 from unmask.data.texts import load_corpus
 from unmask.mitigate import find
@@ -144,19 +118,35 @@ print(*made.details["outcome"]["merged"])
 """
 
 
+def test_what_a_package_offers_is_listed_last_with_its_origin(installed: Environment) -> None:
+    for what, text in zip(OFFERED, installed.unmask(*(["list", what] for what in OFFERED)), strict=True):
+        *others, last = text.splitlines()
+        assert last.startswith(f"{OFFERED[what]} ")
+        assert last.endswith("(from bias-extras)")
+        assert not any("(from" in line for line in others)
+
+
 @pytest.mark.thorough
-def test_its_mitigation_is_applied(installed: Environment) -> None:
-    """Without the measurements before and after, which take minutes."""
+def test_what_a_package_offers_is_run_by_its_name(installed: Environment) -> None:
+    """The mitigation without the measurements before and after, which take minutes."""
     done = installed.run("-c", MITIGATE)
     assert "he/she" in done.stdout.split(), done.stderr
-    words = ["--measure", "all-masked", "--data", "office-pairs", "--json", "--no-report", "--quiet"]
-    assert json.loads(installed.unmask("audit", "one", *words).stdout)["data"][0]["n"] == 4
-
-
-@pytest.mark.thorough
-def test_its_task_is_run(installed: Environment) -> None:
-    meta = json.loads(installed.unmask("task", "late", "builtin", "--json", "--no-report", "--quiet").stdout)
-    estimate = meta["estimates"][0]
+    printed = installed.unmask(
+        ["audit", "--measure", "first-token,cps", "--data", "office-pairs", *JSON],
+        ["audit", "one", "--measure", "all-masked", "--data", "office-pairs", *JSON],
+        ["diagnose", "longer", "builtin", "--measure", "aul", "--data", "office-pairs", *JSON],
+        ["task", "late", "builtin", *JSON],
+    )
+    audit, mitigated, diagnosis, task = map(json.loads, printed)
+    (data,) = audit["data"]
+    assert (data["name"], data["n"], data["verified"]) == ("office-pairs", 4, True)
+    headlines = [each for each in audit["estimates"] if each["group"] == "all"]
+    assert {each["measure"] for each in headlines} == {"first-token", "cps"}
+    assert all(each["n"] + each["unscored"] == 4 for each in headlines if each["statistic"] == "bias-score")
+    assert mitigated["data"][0]["n"] == 4
+    (estimate,) = diagnosis["estimates"]
+    assert (estimate["measure"], estimate["statistic"], estimate["data"]) == ("longer/aul", "share", "office-pairs")
+    estimate = task["estimates"][0]
     assert (estimate["measure"], estimate["statistic"], estimate["n"]) == ("late", "mean-difference", 6)
     assert estimate["low"] < estimate["value"] < estimate["high"]
 
@@ -168,7 +158,7 @@ def test_a_broken_package_warns_in_one_line_each_and_replaces_nothing(tmp_path: 
     project = write_project(tmp_path / "broken", pyproject=head + BROKEN + rest, **{"bias_extras/taken.py": TAKEN})
     assert mark
     environment.install(project)
-    said = environment.unmask("list", "measures")
+    said = environment.run("-m", "unmask", "list", "measures")
     assert said.stderr.splitlines() == [
         "unmask: entry point 'broken' of bias-extras cannot be loaded "
         "(ModuleNotFoundError: No module named 'bias_extras.gone'): not used",
