@@ -54,7 +54,7 @@ class CorpusText:
 
     def words(self, sentence: str) -> list[str]:
         """The words of a sentence."""
-        return _WORD.findall(sentence.lower() if self.lower else sentence)
+        return list(_WORD.findall(sentence.lower() if self.lower else sentence))
 
 
 @dataclass(frozen=True, slots=True)
