@@ -16,8 +16,8 @@ input, or a place that cannot be read or written; 70 a defect of unmask; 130 Ctr
 reader of the output closed it. Every error is one line on stderr; `UNMASK_DEBUG=1` prints the traceback of an
 unexpected one before it.
 
-Ctrl+C, SIGTERM and SIGHUP end a command within a second, in one line that says what is kept and how to resume; a second
-signal ends it at once. Control characters of data and names are printed as `\\x1b`.
+Ctrl+C, SIGTERM and SIGHUP end a command after the batch in flight, in one line that says what is kept and how to
+resume; a second signal ends it at once. Control characters of data and names are printed as `\\x1b`.
 
 `--data` and `--measure` take several values: repeat the option, separate them by commas or by spaces. Every command
 has `--json`. In a terminal tables fit its width; in a pipe or a file they have one line a row, however long, and no

@@ -12,10 +12,10 @@ There is one function for every command, with the same names and defaults, and a
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
+from logging import LogRecord, getLogger
 from typing import TYPE_CHECKING, Any
-
-from unmask.core.library_logs import drop_noise
 
 if TYPE_CHECKING:
     from unmask import corpus
@@ -39,7 +39,16 @@ if TYPE_CHECKING:
     from unmask.tasks.run import task
     from unmask.vectors.run import vectors
 
-drop_noise()
+# what torchao 0.18 logs when transformers imports it beside torch 2.13: kernels of GPUs, which are not used here
+_NOISE = {"torchao": "Failed to load", "torch.utils._pytree": "is an Enum subclass"}
+
+
+def _lacks(words: str, record: LogRecord) -> bool:
+    return words not in record.getMessage()
+
+
+for _name, _words in _NOISE.items():
+    getLogger(_name).addFilter(partial(_lacks, _words))
 
 _HOMES = {
     "AuditResult": "unmask.audit.result",

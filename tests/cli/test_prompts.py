@@ -54,7 +54,7 @@ def test_annotation_by_keys_stops_resumes_and_scores(
     waiting = [row["prompt"] for row in csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines())]
     assert len(waiting) > 4
     type_keys(monkeypatch, "bnxzuq")
-    assert code("judge", run, "--judge", "anna", "--no-report") == 0
+    assert code("annotate", run, "--judge", "anna", "--no-report") == 0
     said = capsys.readouterr()
     assert "b biased · n not biased" in said.err
     rows = list(csv.DictReader((run / "judgements.csv").read_text("utf-8").splitlines()))
@@ -64,12 +64,12 @@ def test_annotation_by_keys_stops_resumes_and_scores(
         (waiting[1], "undecided"),
     ]
     type_keys(monkeypatch, "s" + "b" * len(waiting))
-    assert code("judge", run, "--judge", "anna", "--no-report") == 0
+    assert code("annotate", run, "--judge", "anna", "--no-report") == 0
     rows = list(csv.DictReader((run / "judgements.csv").read_text("utf-8").splitlines()))
     assert waiting[2] not in {row["prompt"] for row in rows}
     assert len({row["prompt"] for row in rows}) == len(waiting) - 1
     type_keys(monkeypatch, "nn")
-    assert code("judge", run, "--judge", "ben", "--no-report", "--json") == 0
+    assert code("annotate", run, "--judge", "ben", "--no-report", "--json") == 0
     whole = json.loads(capsys.readouterr().out.partition("{")[2].join(["{", ""]))
     agreement = whole["details"]["agreement"]
     assert [one["name"] for one in agreement]
@@ -80,7 +80,7 @@ def test_annotations_are_imported_from_a_file(run: Path, tmp_path: Path, capsys:
     rows = list(csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines()))
     path = tmp_path / "said.csv"
     path.write_text("prompt,judge,verdict,when\n" + "".join(f"{row['prompt']},eve,biased,\n" for row in rows))
-    assert code("judge", run, "--judgements", path, "--no-ask", "--no-report") == 0
+    assert code("annotate", run, "--judgements", path, "--no-ask", "--no-report") == 0
     said = capsys.readouterr()
     assert f"{len(rows)} of {len(rows)} annotations in said.csv are new" in said.err
     assert "0 are undecided" in said.out
@@ -91,7 +91,7 @@ def test_the_ranking_of_an_audit(run: Path, tmp_path: Path, capsys: pytest.Captu
     asked = ["audit", zoo.folder("bert-uncased"), "--data", "nine-axes", "--measure", "pll"]
     assert code(*asked, "--limit", "10", "--no-report", "--quiet", "--out", audit) == 0
     capsys.readouterr()
-    assert code("judge", run, "--no-ask", "--pll", audit, "--no-report", "--quiet") == 0
+    assert code("annotate", run, "--no-ask", "--pll", audit, "--no-report", "--quiet") == 0
     assert "not compared with pll on nine-axes" in capsys.readouterr().out
 
 
@@ -106,9 +106,9 @@ def test_bad_input_is_one_line(tmp_path: Path, run: Path, capsys: pytest.Capture
         (["prompts", "--prompts", str(bad)], "bad.csv, line 2:"),
         (["prompts", "--counting", "most", "--out", str(tmp_path / "x")], "counting is 'most'"),
         (["prompts", "--out", str(full)], "holds other files"),
-        (["judge", str(tmp_path)], "has no answers.jsonl"),
-        (["judge", str(run), "--judge", " ", "--no-ask"], "--judge is empty"),
-        (["judge", str(run), "--judgements", "gone.csv", "--no-ask"], "gone.csv does not exist"),
+        (["annotate", str(tmp_path)], "has no answers.jsonl"),
+        (["annotate", str(run), "--judge", " ", "--no-ask"], "--judge is empty"),
+        (["annotate", str(run), "--judgements", "gone.csv", "--no-ask"], "gone.csv does not exist"),
     ):
         assert code(*words) == 2
         said = capsys.readouterr()

@@ -21,7 +21,7 @@ from unmask.corpus.per_document import document_writer
 from unmask.corpus.ranges import document_starts, read_range
 from unmask.corpus.ratios import ilps, word_share
 from unmask.corpus.terms import TermSets, builtin_terms, make_term_sets, plural, read_lists, read_terms
-from unmask.data.sentences import split_sentences
+from unmask.data.language import split_sentences
 
 TERMS = TermSets(
     ("f", "m"), (("she", "woman"), ("he", "man")), {"nurse": ("nurse", "nurses"), "cook": ("cook",)}, "here"

@@ -19,7 +19,7 @@ from unmask.corpus.counting import TermCounter
 from unmask.corpus.flags import Flagger
 from unmask.corpus.terms import builtin_terms, make_term_sets, with_lexicon
 from unmask.data.documents import Document
-from unmask.data.sentences import split_sentences
+from unmask.data.language import split_sentences
 
 TEXT = """She is a nurse. He left!
 "The nurse told him." Dr. Jones saw her, the engineer, at 5 p.m. yesterday.

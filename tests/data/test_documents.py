@@ -15,7 +15,7 @@ import pytest
 from unmask.core.errors import DataError
 from unmask.core.options import TextLayout
 from unmask.data.documents import Problems, read_documents
-from unmask.data.sentences import split_sentences
+from unmask.data.language import split_sentences
 
 TEXTS = ["She is a nurse.", "Él y ella — “no”.", "The last one."]
 

@@ -9,7 +9,7 @@ import pytest
 import zoo
 from unmask import data
 from unmask.core.errors import DataError
-from unmask.core.words import main_script
+from unmask.data.language import main_script
 
 FIRST = {
     "crows-pairs-ja": ("その看護師は優しい女性です。", {"category": "gender", "direction": "stereo", "rating": "5"}),

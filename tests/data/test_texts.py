@@ -10,7 +10,7 @@ import pytest
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.core.options import TextLayout
-from unmask.data.sentences import split_sentences
+from unmask.data.language import split_sentences
 from unmask.data.texts import build_corpus, file_facts, is_held_out, load_corpus
 
 

@@ -13,7 +13,7 @@ from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 
 from training.test_trainer import ROWS, Line, pairs, squares
 from unmask.corpus.training_effect import _read_record as read_record
-from unmask.mitigate.checkpoint import MOVED, RECORD, SCHEMA1, WORK, finished_details, own_files
+from unmask.mitigate.checkpoint import MOVED, RECORD, WORK, finished_details, own_files
 from unmask.tasks.bias_curve import _read as read_points
 from unmask.tasks.finetune import read_trials
 from unmask.training import EvalCallback, TrainSettings, train
@@ -26,12 +26,6 @@ REQUEST = {
     "options": {"lr": 0.1, "word": None, "name_table": None},
 }
 DETAILS = {"request": REQUEST, "outcome": {}, "steps": 3}
-OLD = {
-    **{"schema": 1, "method": "cda", "title": "t", "behaviour": "corrected", "citation": "c", "model": {"id": "m"}},
-    **{"data": {"files": [], "documents": 3}, "choices": {}, "settings": {"rate": 0.1, "limit": None}},
-    **{"did": {}, "steps": 3, "losses": [], "device": "cpu", "processes": 1, "changed": {}},
-    "judged": {"answers": [], "tables": [], "plots": [], "notes": []},
-}
 POINT = {"step": 3, "name": "gap", "bias": {"value": 0.1, "low": 0.0, "high": 0.2, "method": "t"}, "n": 4, "score": 0.5}
 
 
@@ -70,10 +64,9 @@ def resume(folder: Path) -> None:
 
 
 def mitigations() -> list[Files]:
-    """Checkpoints that are finished, yet to be measured, half moved, and of an earlier version."""
+    """Checkpoints that are finished, yet to be measured, and half moved."""
     return [
-        {f"{WORK}/{RECORD}": json.dumps({"details": DETAILS}).encode(), f"{WORK}/{MOVED}": b'["model.safetensors"]'},
-        {SCHEMA1: json.dumps(OLD).encode()},
+        {f"{WORK}/{RECORD}": json.dumps({"details": DETAILS}).encode(), f"{WORK}/{MOVED}": b'["model.safetensors"]'}
     ]
 
 

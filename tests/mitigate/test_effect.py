@@ -11,7 +11,7 @@ import pytest
 from unmask.core.options import TextLayout
 from unmask.core.types import Pair
 from unmask.data.documents import read_documents
-from unmask.data.sentences import split_sentences
+from unmask.data.language import split_sentences
 from unmask.data.texts import TrainingCorpus
 from unmask.measures import find as measure
 from unmask.mitigate import MitigationOptions, find

@@ -24,7 +24,7 @@ from typing import Any
 from tools.torture.processes import Process, call, environment, run_command
 from tools.torture.scenarios import OUT, Scenario, check_finished, check_folder
 
-PATIENCE = 1.0  # seconds in which a signal ends a command
+PATIENCE = 20.0  # seconds in which the batch in flight is done
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 DISK = 64  # MiB of the small disk
 FREE = (0.0, 0.02, 0.1, 0.3, 0.6, 0.9)  # of what a command writes
@@ -115,7 +115,10 @@ def kill_explorer(answers: Path, folder: Path, kills: int, seed: int) -> Row:
 
 def interrupt(scenario: Scenario, folder: Path, tries: int, seed: int) -> Row:
     """Send SIGINT or SIGTERM to a command that was started as users start it."""
-    row, chance = Row("SIGINT and SIGTERM: one line, one second"), random.Random(f"{seed}/{scenario.name}")
+    row, chance = (
+        Row("SIGINT and SIGTERM: one line, after the batch in flight"),
+        random.Random(f"{seed}/{scenario.name}"),
+    )
     for number in range(3 * tries):
         if row.tries == tries:
             break

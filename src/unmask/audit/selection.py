@@ -22,7 +22,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.core.arrays import Floats
+from unmask.core.types import Floats
 
 Flags = NDArray[np.bool_]
 Index = NDArray[np.intp]

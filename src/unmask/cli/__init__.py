@@ -49,8 +49,7 @@ SUMMARIES = {  # each is the function of its name in the module of its name, or 
     "import": "Import a run of lm-eval as the result of an audit.",
 }
 COMMANDS = tuple(SUMMARIES)
-FORMER = {"judge": "annotate"}  # earlier names of commands
-MODULES = {**FORMER, "import": "import_run"}  # of commands whose module and function have another name
+MODULES = {"import": "import_run"}  # of commands whose module and function have another name
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True}  # settings of a command that runs another
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
 BAD_INPUT, DEFECT, CLOSED_PIPE = 2, 70, 141  # exit codes
@@ -77,9 +76,7 @@ def make_app(names: Sequence[str] = COMMANDS) -> typer.Typer:
         else:
             function = module.listing if name == "list" else getattr(module, home)
             settings = PASSING if name == "run" else None
-            app.command(name, hidden=name in FORMER, context_settings=settings, short_help=SUMMARIES.get(name))(
-                function
-            )
+            app.command(name, context_settings=settings, short_help=SUMMARIES[name])(function)
     return app
 
 
@@ -121,7 +118,7 @@ def run_command(words: list[str]) -> int:
     """Run a command and return its exit code."""
     if unreadable := [word for word in words if has_surrogates(word)]:
         raise DataError(f"{quote(unreadable[0])} is not UTF-8: give names in UTF-8, or rename the file")
-    named = words[0] in (*COMMANDS, *FORMER) if words else False
+    named = bool(words) and words[0] in COMMANDS
     completing = COMPLETE in os.environ
     command = typer.main.get_command(make_app(words[:1] if named and not completing else COMMANDS))
     if completing:  # the shell asks for completions, which the command prints

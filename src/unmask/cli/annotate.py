@@ -1,4 +1,4 @@
-"""`unmask annotate` (earlier: judge): annotate the answers that the rules left undecided, one key each."""
+"""`unmask annotate`: annotate the answers that the rules left undecided, one key each."""
 
 from __future__ import annotations
 

@@ -16,10 +16,9 @@ import typer
 
 from unmask.cli.console import find_command, invoked, split_names
 from unmask.cli.options import Output
-from unmask.core.boundary import read_text, validate
+from unmask.core.boundary import MAX_YAML, parse_yaml, read_text, validate
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName, UnmaskError, quote
 from unmask.core.files import sha256_of, write_text
-from unmask.core.yaml_text import MAX_LENGTH, parse_yaml
 from unmask.findings.envelope import RESULT, Result, read_meta, versions
 
 Scalar = bool | int | float | str
@@ -67,7 +66,7 @@ def read_run(path: Path) -> RunFile:
     """Read a run file, or what the result folder of an audit says about its command."""
     if path.is_dir():
         return _of_result(path)
-    content = parse_yaml(read_text(path, most=MAX_LENGTH), str(path))
+    content = parse_yaml(read_text(path, most=MAX_YAML), str(path))
     if not isinstance(content, dict):
         raise DataError(f"{path} holds {quote(content)}, expected a mapping with a command: see docs/run-files.md")
     for name in content:
@@ -169,9 +168,8 @@ def _flag(parameter: Any) -> str:
 
 def _parse_words(words: Sequence[str]) -> RunFile:
     """The command and the options of words of the command line."""
-    from unmask.cli import FORMER, make_app
+    from unmask.cli import make_app
 
-    words = [FORMER.get(words[0], words[0]), *words[1:]]
     _, used = find_command(typer.main.get_command(make_app(words[:1])), words)
     name, rest = " ".join(words[:used]), [*words[used:]]
     command = _find_command(name)

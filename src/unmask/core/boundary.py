@@ -1,4 +1,4 @@
-"""Parse what comes from outside into typed values, once: JSON text, and schemas of dataclasses or models.
+"""Parse what comes from outside into typed values, once: JSON and YAML text, and schemas of dataclasses or models.
 
 Whatever does not fit is refused in one line: where it is, what was found, what was expected.
 """
@@ -15,6 +15,8 @@ from unmask.core.errors import DataError, UnmaskError, one_line, quote
 
 T = TypeVar("T")
 MAX_JSON = 512 * 2**20  # bytes of a JSON file
+MAX_YAML = 2 * 2**20  # characters of YAML text
+MAX_DEPTH = 30  # levels of lists and mappings in YAML
 
 
 class Rows(list[Any]):
@@ -65,6 +67,89 @@ def parse_json(text: str | bytes, where: str, error: type[UnmaskError] = DataErr
             reason = f"{failure.msg}, {line}column {failure.colno}"
         raise error(f"{where} is not JSON ({reason}): write it again") from failure
     return content
+
+
+def parse_yaml(text: str, where: str, error: type[UnmaskError] = DataError) -> Any:
+    """YAML text as an object of JSON's types; lists are `Rows`.
+
+    Without aliases, whose expansion could fill the memory, and without dates, which become text; a key that is
+    given twice is refused, and so is text that is too long or nested too deeply.
+    """
+    import yaml
+
+    if len(text) > MAX_YAML:
+        raise error(f"{where} has {len(text):,} characters of YAML, expected at most {MAX_YAML:,}: write a table")
+    try:
+        _check_yaml(text)
+        loader = _yaml_loader()(text)
+        loader.where = where
+        return loader.get_single_data()
+    except (yaml.YAMLError, UnicodeError) as failure:
+        mark = getattr(failure, "problem_mark", None)
+        position = getattr(failure, "position", None) or getattr(failure, "start", 0)
+        line = text.count("\n", 0, position) + 1 if mark is None else mark.line + 1
+        reason = getattr(failure, "problem", None) or getattr(failure, "reason", None) or failure
+        raise error(
+            f"{where}, line {line}: not YAML ({reason}): quote text that begins with a brace or another mark"
+        ) from failure
+
+
+def _check_yaml(text: str) -> None:
+    """Refuse aliases and nesting that is too deep, before anything is built."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(None, None, "an alias (*name), write the value again", event.start_mark)
+        if depth > MAX_DEPTH:
+            raise yaml.MarkedYAMLError(None, None, f"more than {MAX_DEPTH} levels", event.start_mark)
+
+
+@cache
+def _yaml_loader() -> Any:
+    """PyYAML's safe loader with JSON's types alone; only `true` and `false` are truth values."""
+    import yaml
+
+    class Loader(yaml.CSafeLoader):  # type: ignore[misc]
+        yaml_constructors = {None: yaml.CSafeLoader.construct_undefined}  # noqa: RUF012 - as in its base class
+        where = ""
+
+    def construct_scalar(loader: Any, node: Any) -> Any:
+        kind = node.tag.rpartition(":")[2]
+        if kind == "bool" and node.value.lower() not in ("true", "false"):  # yes, no, on, off
+            return node.value
+        try:
+            return getattr(yaml.CSafeLoader, f"construct_yaml_{kind}")(loader, node)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as failure:
+            reason = f"{quote(node.value)} is no {kind}"
+            raise yaml.MarkedYAMLError(None, None, reason, node.start_mark) from failure
+
+    def construct_map(loader: Any, node: Any) -> Any:
+        content = yaml.constructor.BaseConstructor.construct_mapping(loader, node, deep=True)
+        seen = set()
+        for name, _ in node.value:
+            if (key := loader.construct_object(name, deep=True)) in seen:
+                raise yaml.MarkedYAMLError(None, None, f"the key {quote(key)} was already given", name.start_mark)
+            seen.add(key)
+        return content
+
+    def construct_seq(loader: Any, node: Any) -> Any:
+        lines = [entry.start_mark.line + 1 for entry in node.value]
+        return Rows(loader.construct_sequence(node, deep=True), loader.where, lines)
+
+    for kind in ("null", "bool", "int", "float", "str"):
+        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", construct_scalar)
+    for kind in ("merge", "value"):  # << and =
+        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", yaml.CSafeLoader.construct_yaml_str)
+    Loader.add_constructor("tag:yaml.org,2002:map", construct_map)
+    Loader.add_constructor("tag:yaml.org,2002:seq", construct_seq)
+    Loader.yaml_implicit_resolvers = {  # dates stay text
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+    return Loader
 
 
 def has_surrogates(content: Any) -> bool:

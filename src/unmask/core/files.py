@@ -1,18 +1,20 @@
-"""Write files atomically, lock folders, JSON that every reader accepts, checksums, and the cache folder.
+"""Write files atomically, lock folders, JSON that every reader accepts, checksums, the cache folder, CSV.
 
 A file or folder that cannot be written is an `OutputError`, in one line.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import itertools
 import json
 import math
 import os
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -21,12 +23,14 @@ from typing import Any
 from unmask.core import environment
 from unmask.core.boundary import read_json
 from unmask.core.errors import OutputError, UnmaskError
-from unmask.core.signals import unfinished
 
 PARTIAL = ".partial"  # suffix of a file that is being written
 RESULT_FILES = ("result.json", "items.parquet", "tokens.parquet")  # of a result folder, and of nobody else's
 KIND_FILES = ("answers.jsonl", "judgements.csv", "sentences.csv")  # of one kind of result, which writes them itself
 _number = itertools.count()
+_FORMULA = tuple("=+-@＝＋－＠")
+_SPACES = ("\t", "\r", "\n")
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
 
 
 @contextmanager
@@ -36,14 +40,12 @@ def partial_file(path: Path) -> Iterator[Path]:
     make_folder(path.parent)
     partial = partial_path(path)
     with writing(path):
-        unfinished.add(partial)
         try:
             yield partial
             flush(partial)
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
-            unfinished.discard(partial)
 
 
 def refuse_result_file(path: Path, names: Collection[str] = RESULT_FILES) -> None:
@@ -231,3 +233,27 @@ def flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def escape(cell: Any) -> Any:
+    """A cell of CSV for people that no spreadsheet runs as a formula: an apostrophe in front, as they mark text.
+
+    What we write can be filled in and read back with `unescape`. Only text is changed.
+    """
+    if not isinstance(cell, str):
+        return cell
+    bare = cell.lstrip("'")  # what `unescape` could take for an escaped cell is escaped, too
+    runs = bare.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(bare)
+    return f"'{cell}" if runs or bare.startswith(_SPACES) else cell
+
+
+def unescape(cell: str) -> str:
+    """Inverse of `escape`."""
+    return cell[1:] if cell.startswith("'") and escape(cell[1:]) == cell else cell
+
+
+def to_csv(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as the text of a CSV file for people."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([escape(cell) for cell in row] for row in rows)
+    return text.getvalue()

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
-
-from unmask.core.lazy_imports import lazy_names
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from unmask.core.arrays import Floats as Floats  # noqa: PLC0414 - exported
-    from unmask.core.arrays import Ints as Ints  # noqa: PLC0414 - exported
+    import numpy as np
+    from numpy.typing import NDArray
 
-__getattr__ = lazy_names("unmask.core", {"Floats": "arrays", "Ints": "arrays"})
+Floats: TypeAlias = "NDArray[np.float64]"  # text: most that is listed here needs no numpy
+Ints: TypeAlias = "NDArray[np.int64]"
 Kind = Literal["masked", "causal"]
 Side = Literal["more", "less", "unrelated"]
 Outcome = Literal["more", "less", "tie", "unscored"]

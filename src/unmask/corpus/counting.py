@@ -31,7 +31,7 @@ from unmask.corpus.matching import Matcher, Matches
 from unmask.corpus.ranges import FilePart, document_starts, file_parts, read_range
 from unmask.corpus.terms import TermSets
 from unmask.data.documents import TABLES, Problems, existing_files, file_format, read_file
-from unmask.data.sentences import LONGEST, ends_sentence
+from unmask.data.language import LONGEST, ends_sentence
 
 T = TypeVar("T")
 GROUPS = 1_000  # groups of documents, the units of the intervals

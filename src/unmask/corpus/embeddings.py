@@ -7,7 +7,6 @@ One thread and a recorded seed: the same text and settings give the same vectors
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import regex
 
 from unmask.core.boundary import read_json
 from unmask.core.errors import DataError, ResultError, UnmaskError
@@ -25,17 +25,16 @@ from unmask.core.files import partial_file, plain, write_json, writing
 from unmask.core.options import TextLayout
 from unmask.core.progress import Step
 from unmask.core.seeds import generator
-from unmask.core.words import WORD
 from unmask.corpus.spec import EmbeddingSettings
 from unmask.data.documents import Document, Problems, read_documents
-from unmask.data.sentences import split_sentences
+from unmask.data.language import WORD, split_sentences
 from unmask.data.texts import file_facts
 from unmask.vectors.output import write_vectors
 from unmask.vectors.static import WordVectors, gensim_models, read_vectors
 
 RECORD = "trainings.json"  # in the result folder: what each file of vectors was trained on
 LONGEST = 10_000  # words of a sentence: gensim reads no more at a time
-_WORD = re.compile(WORD)
+_WORD = regex.compile(WORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class CorpusText:
 
     def words(self, sentence: str) -> list[str]:
         """The words of a sentence."""
-        return _WORD.findall(sentence.lower() if self.lower else sentence)
+        return list(_WORD.findall(sentence.lower() if self.lower else sentence))
 
 
 @dataclass(frozen=True, slots=True)

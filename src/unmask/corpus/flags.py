@@ -25,7 +25,7 @@ from unmask.corpus.counting import GROUPS, TermCounter, document_batches, senten
 from unmask.corpus.matching import Matcher
 from unmask.corpus.tables import ColumnKind, table_writer
 from unmask.data.documents import Document
-from unmask.data.sentences import CLOSING
+from unmask.data.language import CLOSING
 
 BATCH_ROWS = 1_000  # sentences written at a time
 MAX_SHOWN = 2_000  # characters of a sentence in the table; of a longer one, those around its first term

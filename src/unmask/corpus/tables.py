@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unmask.core.errors import DataError
-from unmask.core.files import partial_file
-from unmask.core.spreadsheets import escape
+from unmask.core.files import escape, partial_file
 
 ColumnKind = Literal["text", "integer", "number"]
 Write = Callable[[Sequence[Sequence[Any]]], None]  # takes columns of equal length

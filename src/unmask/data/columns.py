@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unmask.core.boundary import Rows, read_text, validate
+from unmask.core.boundary import Rows, parse_yaml, read_text, validate
 from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
-from unmask.core.yaml_text import parse_yaml
 
 MAX_BYTES = 2**16
 NEEDED = ("more", "less")

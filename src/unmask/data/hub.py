@@ -19,11 +19,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from unmask.core.boundary import Rows, read_text
+from unmask.core.boundary import Rows, parse_yaml, read_text
 from unmask.core.errors import DataError, UnmaskError, one_line, quote, shorten
 from unmask.core.hub import connection_problem, private_hub
 from unmask.core.types import Dataset
-from unmask.core.yaml_text import parse_yaml
 from unmask.data import pairs
 from unmask.data.columns import Column, map_columns
 from unmask.data.formats import read_bytes, records

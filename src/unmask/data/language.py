@@ -1,12 +1,78 @@
-"""The language of data: what its card states, else what its script allows."""
+r"""What a word, a sentence, a script and a language are.
+
+A word is letters and digits, and the marks that combine with them, in any language: Python's `\w` has no combining
+marks, and would split Hindi and Thai words at their vowel signs, Arabic ones at theirs.
+
+A sentence ends with its line; and at `.`, `!` or `?` (closing quotes and brackets may follow) before white
+space, unless a lower-case letter follows, or the full stop belongs to a title, an initial or an abbreviation. It is
+one rule, for text and for bytes.
+
+The language of data is what its card states, else what its script allows.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
-from unmask.core.words import main_script
 
+WORD = r"[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}\u200c\u200d])*"  # a word, as a regular expression of the library `regex`
+LETTERS = 2000  # so many decide which script a text is in
 ENGLISH, LATIN = "en", "Latin"
+ABBREVIATIONS = frozenset(
+    (
+        "mr", "mrs", "ms", "dr", "st", "sr", "jr", "prof", "gen", "col", "maj", "capt", "lt", "sgt", "rev",
+        "hon", "gov", "sen", "rep", "messrs", "mme", "mlle", "vs", "vol", "fig", "jan", "feb", "apr", "jul",
+        "aug", "sep", "sept", "oct", "nov", "dec", "inc", "ltd", "corp", "dept", "eg", "ie", "etc", "cf",
+    )
+)  # fmt: skip
+CLOSING = "\"')]}\u2019\u201d\u00bb"
+LONGEST = max(map(len, ABBREVIATIONS))
+_END = re.compile(rf"[.!?][{re.escape(CLOSING)}]*(\s+)")
+_LAST_WORD = re.compile(r"[A-Za-z0-9]+$")
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, in order, without the white space between them."""
+    return [sentence for line in text.split("\n") for sentence in _of_line(line)]
+
+
+def _of_line(line: str) -> list[str]:
+    sentences, begin = [], 0
+    for match in _END.finditer(line):
+        if ends_sentence(
+            line[max(0, match.start() - LONGEST - 1) : match.start()], line[match.start() : match.end() + 1]
+        ):
+            sentences.append(line[begin : match.start(1)].strip())
+            begin = match.end()
+    sentences.append(line[begin:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def ends_sentence(before: str, mark: str) -> bool:
+    """Does a sentence end at the mark that `mark` begins with? `before` may be just a few letters."""
+    match = _END.match(mark)
+    if match is None or mark[match.end() : match.end() + 1].islower():
+        return False
+    word = _LAST_WORD.search(before)
+    if mark[0] != "." or word is None:
+        return True
+    last = word.group()  # before a full stop: an initial or an abbreviation?
+    return not (len(last) == 1 and last.isalpha() and last != "I") and last.lower() not in ABBREVIATIONS
+
+
+def main_script(texts: Iterable[str]) -> str:
+    """The script of most letters: Latin, Hangul, Arabic, Devanagari, Cjk, …; empty if there is no letter."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha())
+        if counts.total() >= LETTERS:
+            break
+    return counts.most_common(1)[0][0].title() if counts else ""
 
 
 def guess_language(data: Dataset) -> str:

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from unmask.core.boundary import Rows, has_surrogates
 from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
-from unmask.core.files import file_name
-from unmask.core.spreadsheets import unescape
+from unmask.core.files import file_name, unescape
 from unmask.core.types import Dataset, Pair
 from unmask.data.columns import Column, map_columns
 from unmask.data.formats import read_bytes

@@ -20,11 +20,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unmask.core.boundary import Rows
+from unmask.core.boundary import Rows, parse_yaml
 from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
 from unmask.core.types import Dataset, Pair
-from unmask.core.yaml_text import parse_yaml
 from unmask.data.formats import SUFFIXES, decode, is_file, read_bytes, read_records, records
 from unmask.data.items import LoadedItems, own_items, user_dataset
 from unmask.data.pairs import slug

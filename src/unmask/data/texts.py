@@ -17,7 +17,7 @@ from unmask.core.files import file_name
 from unmask.core.options import TextLayout
 from unmask.data.documents import existing_files, read_documents
 from unmask.data.files import sha256_of
-from unmask.data.sentences import split_sentences
+from unmask.data.language import split_sentences
 
 HELD_OUT_BYTES = 13  # of 256: documents whose sha256 starts with a byte below this are held out
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 
 import numpy as np
+import regex
 from scipy.stats import rankdata
 
-from unmask.core import words as any_language
 from unmask.core.types import Pair
+from unmask.data import language as any_language
 
 TOP = 4  # ranked words of each group
 ADVANTAGED, DISADVANTAGED = "advantaged", "disadvantaged"
-WORD = re.compile(rf"{any_language.WORD}(?:'{any_language.WORD})*")
+WORD = regex.compile(rf"{any_language.WORD}(?:'{any_language.WORD})*")
 # Names of two words, counted as their first: an African American is not also an American of the other group.
 _AMERICANS = (
     "african afro anglo arab asian black chinese hispanic italian japanese jewish korean latin mexican native white"

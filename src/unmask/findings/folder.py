@@ -16,7 +16,6 @@ from typing import Any
 from unmask.core.boundary import read_json
 from unmask.core.errors import ResultError
 from unmask.core.files import flush, is_partial, lock_folder, make_folder, partial_path, to_json, writing
-from unmask.core.signals import unfinished
 from unmask.findings.envelope import (
     ITEMS,
     KINDS,
@@ -45,7 +44,6 @@ class ResultFolder:
         """A temporary file that gets its name when the result is complete."""
         assert self.path is not None
         self._staged[name] = partial_path(self.path / name)
-        unfinished.add(self._staged[name])
         return self._staged[name]
 
     def finish(self, meta: dict[str, Any]) -> Result:
@@ -70,7 +68,6 @@ class ResultFolder:
         for partial in self._staged.values():
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
-            unfinished.discard(partial)
         self._staged.clear()
 
     def _contents(self) -> dict[str, Any]:

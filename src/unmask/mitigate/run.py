@@ -11,9 +11,8 @@ from unmask.audit.plan import engine_for
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import with_label, with_prefix
-from unmask.core.words import main_script
 from unmask.data.formats import is_file
-from unmask.data.language import LATIN
+from unmask.data.language import LATIN, main_script
 from unmask.data.texts import TrainingCorpus, load_corpus
 from unmask.findings import Section
 from unmask.findings.envelope import Result, estimate_json

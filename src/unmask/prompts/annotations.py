@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from unmask.core.errors import DataError, quote
-from unmask.core.files import lock_file, write_text
-from unmask.core.spreadsheets import to_csv, unescape
+from unmask.core.files import lock_file, to_csv, unescape, write_text
 from unmask.data.formats import is_file, read_table
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import VERDICTS, Ruling, Verdict

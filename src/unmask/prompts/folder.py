@@ -21,8 +21,7 @@ from pathlib import Path
 
 from unmask.core.boundary import read_text
 from unmask.core.errors import DataError, ResultError, quote
-from unmask.core.files import file_name, write_text
-from unmask.core.spreadsheets import to_csv, unescape
+from unmask.core.files import file_name, to_csv, unescape, write_text
 from unmask.data.formats import is_file, read_records, read_table
 from unmask.prompts.annotations import (
     COLUMNS,

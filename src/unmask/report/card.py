@@ -14,11 +14,10 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from unmask.audit.headline import headlines
 from unmask.audit.interpretation import checks_warning, with_companions
 from unmask.audit.result import AuditResult
-from unmask.core.boundary import read_text
+from unmask.core.boundary import parse_yaml, read_text
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain, write_text
-from unmask.core.yaml_text import parse_yaml
 from unmask.findings import markdown
 from unmask.report import tables, wording
 from unmask.report.provenance import repeat_command

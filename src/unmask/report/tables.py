@@ -33,7 +33,7 @@ from unmask.audit.interpretation import (
 from unmask.audit.result import AuditResult
 from unmask.audit.verdict import Verdict, cautions, sentence_case, verdict
 from unmask.core.estimate import Estimate
-from unmask.core.spreadsheets import escape
+from unmask.core.files import escape
 from unmask.core.statistic import BAND
 from unmask.findings import Table, numbers
 from unmask.findings.assets import as_file, as_link

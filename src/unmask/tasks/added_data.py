@@ -21,7 +21,7 @@ from unmask.core.errors import DataError
 from unmask.core.seeds import generator
 from unmask.data.documents import read_documents
 from unmask.data.examples import Example, user_source
-from unmask.data.sentences import split_sentences
+from unmask.data.language import split_sentences
 from unmask.findings import Cell, Table
 from unmask.stats.intervals import mean_interval, mean_test
 from unmask.stats.roc import roc_auc, roc_auc_difference

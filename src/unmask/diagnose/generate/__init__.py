@@ -17,9 +17,8 @@ from unmask.audit.plan import Data, engine_for, load_datasets
 from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import ModelError
-from unmask.core.files import partial_file
+from unmask.core.files import escape, partial_file
 from unmask.core.options import Opening, Options, fill_groups
-from unmask.core.spreadsheets import escape
 from unmask.core.types import Dataset, Pair
 from unmask.data.language import require_english
 from unmask.data.pairs import ITSELF

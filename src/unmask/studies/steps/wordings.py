@@ -10,11 +10,13 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from unmask.audit.plan import load_datasets
 from unmask.core.errors import DataError, quote
 from unmask.core.types import Dataset, Pair
-from unmask.core.words import WORD
 from unmask.data.formats import read_table
+from unmask.data.language import WORD
 from unmask.data.pairs import ITSELF, NUMBER, ORIGINAL
 from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.run import diagnose
@@ -90,7 +92,7 @@ def exchange(item: Pair, old: str, new: str) -> tuple[str, str]:
 
 def _places(text: str, phrase: str) -> list[slice]:
     """Where a phrase stands as whole words; at the beginning of a sentence its first letter may differ in case."""
-    inside = {at for word in re.finditer(COMPOUND, text) for at in range(word.start() + 1, word.end())}
+    inside = {at for word in regex.finditer(COMPOUND, text) for at in range(word.start() + 1, word.end())}
     first = "|".join(re.escape(letter) for letter in {phrase[0], phrase[0].lower(), phrase[0].upper()})
     found = re.finditer(f"(?:{first}){re.escape(phrase[1:])}", text)
     return [
@@ -102,7 +104,7 @@ def _places(text: str, phrase: str) -> list[slice]:
 
 def _are_shared(item: Pair, more: slice, less: slice) -> bool:
     """Whether the words of both places are paired with each other, whichever sentence is aligned with the other."""
-    first, second = (list(re.finditer(COMPOUND, text)) for text in (item.more, item.less))
+    first, second = (list(regex.finditer(COMPOUND, text)) for text in (item.more, item.less))
     ours, theirs = (
         [at for at, word in enumerate(words) if place.start <= word.start() < place.stop]
         for words, place in ((first, more), (second, less))

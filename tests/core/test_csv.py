@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.core.spreadsheets import escape, to_csv, unescape
+from unmask.core.files import escape, to_csv, unescape
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1+x", "-1-1", "-", "@x", " =1", "\t=1", "\tx", "\rx", "'=1", "''@x", "＝1"])
