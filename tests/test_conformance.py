@@ -19,6 +19,7 @@ import pytest
 import reference
 import unmask
 import zoo
+from conftest import QUICK
 from unmask import data as datasets
 from unmask.core.types import Dataset
 from unmask.measures import MEASURES
@@ -38,6 +39,7 @@ ROWS = {
     },
 }
 ARCHITECTURES = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
+ROWS_OF_OTHERS = 7  # of each dataset, the hard cases, for architectures beyond those of `make fast`; `make slow`: all
 TOLERANCES = {"aula": 1e-6, "aul": 1e-5, "aula-normalised": 1e-5, "all-masked": 1e-5, "sss": 1e-5}
 TOLERANCES |= {"ppd": 2e-5, "ppd-normalised": 2e-5, "sss-diagonal": 1e-5, "crows-bias-bench": 1e-5} | {
     f"{name}{tail}": 1e-6 for name in ("lms", "ss", "icat") for tail in ("", "-spaced")
@@ -86,11 +88,22 @@ def opened(architecture: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_score_equals_the_reference(architecture: str, data_dir: Path) -> None:
+    some = data_dir == zoo.MINIATURE and architecture not in QUICK
+    compare_scores(architecture, data_dir, ROWS_OF_OTHERS if some else None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", [name for name in ARCHITECTURES if name not in QUICK])
+def test_every_score_of_all_rows_equals_the_reference(architecture: str) -> None:
+    compare_scores(architecture, zoo.MINIATURE, None)
+
+
+def compare_scores(architecture: str, data_dir: Path, most: int | None) -> None:
     model, tokenizer = opened(architecture)
-    items = {item.id: item for data in parts(data_dir) for item in data.items}
+    items = {item.id: item for data in parts(data_dir, most) for item in data.items}
     known: dict[tuple[str, str], Any] = {}
     compared = 0
-    for row in sorted(audited(architecture, data_dir), key=lambda row: row["item"]):
+    for row in sorted(audited(architecture, data_dir, most), key=lambda row: row["item"]):
         if row["data"] == "stereoset-intersentence" and "unrelated" not in MEASURES[row["measure"]].needs:
             continue  # pair measures on whole other sentences: covered on the other two
         name = row["measure"].replace("lms", "ss").replace("icat", "ss").replace("cps-exact", "cps")
@@ -106,13 +119,13 @@ def test_every_score_equals_the_reference(architecture: str, data_dir: Path) -> 
             tolerance = TOLERANCES.get(row["measure"], 1e-4)
             assert row[side] == pytest.approx(value, abs=tolerance, rel=0), (row["measure"], row["item"], side)
         compared += 1
-    assert compared > 10 * len(fitting(architecture, data_dir))
-    assert {row["measure"] for row in audited(architecture, data_dir)} == set(fitting(architecture, data_dir))
+    assert compared > (10 if most is None else ROWS_OF_OTHERS) * len(fitting(architecture, data_dir))
+    assert {row["measure"] for row in audited(architecture, data_dir, most)} == set(fitting(architecture, data_dir))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("tokens", [200, 700])
+@pytest.mark.parametrize("tokens", [200, pytest.param(700, marks=pytest.mark.slow)])
 def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, data_dir: Path) -> None:
     usual, small = (audited(architecture, data_dir, 4, budget) for budget in (None, tokens))
     assert {row["measure"] for row in usual} == set(fitting(architecture, data_dir))

@@ -22,6 +22,7 @@ from unmask.findings import charts, figure
 from unmask.findings.assets import legible, template
 
 HOSTILE = ("race\vcolor", "\0", "\x1b[31mred", "\ufffe", "\uffff", "\ud800", "😀" * 30, "x" + "😀" * 30, "\u202egnol")
+WEB = "http://127.0.0.1:9/a.json"
 TEXTS = st.text(st.characters(exclude_categories=())) | st.sampled_from(HOSTILE)
 TEXTS |= st.lists(st.sampled_from((*HOSTILE, "\u200d", "\u0301", "ﷺ", "𒐫", "<b>", "'", "{")), max_size=30).map("".join)
 
@@ -99,11 +100,15 @@ def test_a_page_holds_no_hidden_characters(text: str) -> None:
     shown.encode()
 
 
-def test_a_stored_chart_loads_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('[{"a": "SECRET"}]', encoding="utf-8")
-    for url in ("http://127.0.0.1:9/a.json", str(tmp_path / "a.json"), (tmp_path / "a.json").as_uri()):
-        spec = {"data": {"url": url}, "mark": "text", "encoding": {"text": {"field": "a"}}}
-        assert "SECRET" not in figure.figure("a", "T", alt.Chart.from_dict(spec), "T").svg
+@pytest.mark.parametrize(
+    "address",
+    ["{path}", pytest.param("file://{path}", marks=pytest.mark.slow), pytest.param(WEB, marks=pytest.mark.slow)],
+)
+def test_a_stored_chart_loads_nothing(address: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": "SECRET"}]', encoding="utf-8")
+    spec = {"data": {"url": address.format(path=path)}, "mark": "text", "encoding": {"text": {"field": "a"}}}
+    assert "SECRET" not in figure.figure("a", "T", alt.Chart.from_dict(spec), "T").svg
 
 
 def test_the_script_of_the_installed_release_is_pinned() -> None:
