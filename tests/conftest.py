@@ -35,6 +35,7 @@ from processor_time import ProcessorTime
 
 torch.set_num_threads(1)
 
+pytest_plugins = ["pytester"]
 PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PDFLATEX = shutil.which("pdflatex")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,18 +13,14 @@ FILES = sorted(path for path in TESTS.rglob("*.py") if path != Path(__file__))
 SKIPS = {"skip", "skipif", "importorskip", "xfail"}
 
 
-def run_pytest(folder: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Pytest in a process of its own, without the variables and options of this one."""
-    own = {"PYTEST_ADDOPTS", "UNMASK_DATA_DIR", "PYTEST_XDIST_WORKER"}
-    environment = {name: value for name, value in os.environ.items() if name not in own} | variables
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=TESTS.parent, env=environment)
-
-
-@pytest.fixture(scope="module")
-def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A suite of six tests under this suite's conftest: a plain one, and one for all a machine may lack."""
-    folder = tmp_path_factory.mktemp("little")
+@pytest.fixture
+def little(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A suite of eight tests under this suite's conftest, on a machine without a browser and TeX."""
+    folder = pytester.path
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -q -p no:cacheprovider\n", encoding="utf-8")
     (folder / "conftest.py").write_text(
         f"import sys; sys.path.insert(0, {str(TESTS)!r}); "
         "import importlib.util as u; s = u.spec_from_file_location('suite', "
@@ -46,40 +40,47 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "def test_lazy(): pytest.skip('not today')\n",
         encoding="utf-8",
     )
-    return folder
+    return pytester
 
 
-NO_BROWSER = {"PATH": str(Path(sys.executable).parent)}
+def test_what_a_machine_lacks_is_deselected_and_said_in_one_line_each(little: pytest.Pytester) -> None:
+    done = little.runpytest_inprocess()
+    assert done.ret == 0
+    done.assert_outcomes(passed=2, skipped=2, deselected=4)
+    printed = done.stdout.str()
+    assert "2 tests compare with published files and were left out; to run them: make published" in printed
+    assert "1 tests drive a browser and were left out" in printed
+    assert "1 tests compile LaTeX and were left out" in printed
 
 
-@pytest.mark.thorough
-def test_what_a_machine_lacks_is_deselected_and_said_in_one_line_each(little: Path) -> None:
-    done = run_pytest(little, **NO_BROWSER)
-    assert done.returncode == 0, done.stdout
-    assert "2 passed, 2 skipped, 4 deselected" in done.stdout
-    assert "2 tests compare with published files and were left out; to run them: make published" in done.stdout
-    assert "1 tests drive a browser and were left out" in done.stdout
-    assert "1 tests compile LaTeX and were left out" in done.stdout
+def test_with_the_variable_the_published_files_are_read(
+    little: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNMASK_DATA_DIR", str(tmp_path))
+    done = little.runpytest_inprocess("-m", "needs_data")
+    done.assert_outcomes(passed=2, deselected=6)
+    assert "were left out" not in done.stdout.str()
+    monkeypatch.setenv("UNMASK_DATA_DIR", str(tmp_path / "nowhere"))
+    wrong = little.runpytest_inprocess()
+    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
+    assert "is not a folder" in wrong.stderr.str()
 
 
-@pytest.mark.thorough
-def test_with_the_variable_the_published_files_are_read(little: Path, tmp_path: Path) -> None:
-    done = run_pytest(little, "-m", "needs_data", UNMASK_DATA_DIR=str(tmp_path), **NO_BROWSER)
-    assert "2 passed" in done.stdout, done.stdout
-    assert "were left out" not in done.stdout
-    wrong = run_pytest(little, UNMASK_DATA_DIR=str(tmp_path / "nowhere"))
-    assert wrong.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "is not a folder" in wrong.stderr
+def test_the_gate_refuses_skips_but_for_a_gpu(little: pytest.Pytester) -> None:
+    refused = little.runpytest_inprocess("--no-skips")
+    assert refused.ret == pytest.ExitCode.TESTS_FAILED
+    printed = refused.stdout.str()
+    assert "1 browser tests, no Chromium" in printed
+    assert "1 LaTeX tests, no pdflatex" in printed
+    assert "test_little.py::test_lazy: Skipped: not today" in printed
+    assert "no GPU" not in printed
 
 
-@pytest.mark.thorough
-def test_the_gate_refuses_skips_but_for_a_gpu(little: Path) -> None:
-    refused = run_pytest(little, "--no-skips", **NO_BROWSER)
-    assert refused.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "1 browser tests, no Chromium" in refused.stdout
-    assert "1 LaTeX tests, no pdflatex" in refused.stdout
-    assert "test_little.py::test_lazy: Skipped: not today" in refused.stdout
-    assert "no GPU" not in refused.stdout
+def test_a_tier_that_takes_too_much_processor_time_fails(little: pytest.Pytester) -> None:
+    refused = little.runpytest_inprocess("--most-processor-time", "0.001")
+    assert refused.ret == pytest.ExitCode.TESTS_FAILED
+    assert "this tier takes more processor time than it may" in refused.stdout.str()
+    assert little.runpytest_inprocess("--most-processor-time", "1e6").ret == 0
 
 
 def test_no_test_skips_itself_or_looks_beside_the_checkout() -> None:
