@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 LAYERS = (
     ("core",),
@@ -40,27 +42,30 @@ def imported(path: Path) -> set[str]:
     return found & HEIGHT.keys()
 
 
-IMPORTS = {path: imported(path) - {part(path)} for path in FILES}
+@pytest.fixture(scope="module")
+def imports() -> dict[Path, set[str]]:
+    """The other parts that each module imports."""
+    return {path: imported(path) - {part(path)} for path in FILES}
 
 
 def test_every_part_has_its_place() -> None:
     assert {part(path) for path in FILES} <= HEIGHT.keys(), "a new part of the package needs its place in LAYERS"
 
 
-def test_a_module_imports_only_what_comes_before_it() -> None:
+def test_a_module_imports_only_what_comes_before_it(imports: dict[Path, set[str]]) -> None:
     upward = {
         f"{path.relative_to(SOURCE)} imports {name}"
-        for path, names in IMPORTS.items()
+        for path, names in imports.items()
         for name in names
         if HEIGHT[name] > HEIGHT[part(path)]
     }
     assert upward == set()
 
 
-def test_packages_of_one_layer_do_not_import_each_other() -> None:
+def test_packages_of_one_layer_do_not_import_each_other(imports: dict[Path, set[str]]) -> None:
     sideways = {
         f"{path.relative_to(SOURCE)} imports {name}"
-        for path, names in IMPORTS.items()
+        for path, names in imports.items()
         for name in names
         if HEIGHT[name] == HEIGHT[part(path)]
     }

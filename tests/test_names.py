@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unmask"
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+MODULES = sorted(SOURCE.rglob("*.py"))
 SCRIPTS = [path for folder in ("tools", "bench") for path in sorted((ROOT / folder).rglob("*.py"))]
 TERMS_OF_ART = re.compile(  # gerunds that the field uses as nouns
     "counting|debiasing|finetuning|loading|matching|meaning|pairing|ray_counting|scoring|training|wording|worsening"
@@ -22,15 +23,20 @@ PLAIN = {"read", "signed", "undisturbed"}  # a verb; the key `signed` of result 
 DIALECT = re.compile(r"(?i)_*(pupil|lesson|taught|chief|dice|foreseen|seen|found|looked|told)s?")  # as names of things
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def test_modules_are_nouns() -> None:
-    names = {part.removesuffix(".py") for path in TREES for part in path.relative_to(SOURCE).parts}
+    names = {part.removesuffix(".py") for path in MODULES for part in path.relative_to(SOURCE).parts}
     assert not {name for name in names if name.endswith("ing") and not TERMS_OF_ART.fullmatch(name)}
 
 
 def test_a_class_name_exists_once() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(str(path.relative_to(SOURCE)))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
@@ -43,11 +49,10 @@ def is_participle(name: str) -> bool:
 
 
 def test_no_public_function_is_a_bare_participle() -> None:
-    scripts = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SCRIPTS}
     found = [
         f"{path.relative_to(ROOT)}: {node.name}"
-        for path, tree in (TREES | scripts).items()
-        for node in ast.walk(tree)
+        for path in [*MODULES, *SCRIPTS]
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef) and is_participle(node.name)
     ]
     assert found == []
@@ -55,7 +60,7 @@ def test_no_public_function_is_a_bare_participle() -> None:
 
 def test_no_class_or_function_has_a_name_of_our_own_dialect() -> None:
     """A reader who knows the field must not need a glossary; the tests' helpers count as well."""
-    paths = [*TREES, *SCRIPTS, *sorted((ROOT / "tests").rglob("*.py"))]
+    paths = [*MODULES, *SCRIPTS, *sorted((ROOT / "tests").rglob("*.py"))]
     found = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in paths
