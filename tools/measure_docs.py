@@ -13,6 +13,7 @@ from unmask.measures import MEASURES
 FOLDER = Path(__file__).parents[1] / "docs" / "measures"
 CELLS = "scores a sentence by | number, null | use it |"
 HEAD = f"| measure | models | {CELLS}\n| --- | --- | --- | --- | --- |\n"
+TOP = re.compile(rf"^\| measure \| {re.escape(CELLS)}\n\|(?: --- \|)+\n((?:\|.*\n)+)", re.MULTILINE)
 
 
 def page() -> str:
@@ -25,14 +26,25 @@ def page() -> str:
     return before + HEAD + "\n".join(map(_row, ordered)) + mark + after
 
 
+def rows() -> dict[str, tuple[str, str]]:
+    """By measure: the page that describes it, and the cells at its head; a page may describe several."""
+    cells: dict[str, tuple[str, str]] = {}
+    for path in sorted(FOLDER.glob("*.md")):
+        head = TOP.search(path.read_text(encoding="utf-8")) if path.stem != "README" else None
+        for line in head[1].splitlines() if head else ():
+            _, name, rest = line.split("|", 2)
+            cells[name.strip(" `")] = path.name, rest
+    return cells
+
+
 def _row(name: str) -> str:
     """The row of a measure: its name, the kinds of model, and the cells at the head of its page."""
-    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    found = re.search(rf"^\| {re.escape(CELLS)}\n\| --- \| --- \| --- \|\n(\|.*)$", text, re.MULTILINE)
-    if found is None:
-        raise SystemExit(f"docs/measures/{name}.md has no table with the columns {CELLS}")
+    known = rows()
+    if name not in known:
+        raise SystemExit(f"no page in docs/measures has a table with the columns measure | {CELLS} and a row {name}")
+    page, cells = known[name]
     kinds = MEASURES[name].kinds
-    return f"| [`{name}`]({name}.md) | {kinds[0] if len(kinds) == 1 else 'both'} {found[1]}"
+    return f"| [`{name}`]({page}) | {kinds[0] if len(kinds) == 1 else 'both'} |{cells}"
 
 
 if __name__ == "__main__":

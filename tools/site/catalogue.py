@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -144,9 +145,14 @@ def cite(key: str) -> str:
 
 
 def _link(name: str, pages: str) -> str:
-    """The name of a thing with a link to its page, if it has one of its own."""
-    page = Path(__file__).parents[2] / "docs" / pages / f"{name}.md"
-    return f"[`{name}`](../{pages}/{name}.md)" if page.is_file() else f"`{name}`"
+    """The name of a thing with a link to the page that describes it: its own, or one with its name in a heading."""
+    folder = Path(__file__).parents[2] / "docs" / pages
+    named = re.compile(rf"^(# |## |\| ).*`{re.escape(name)}`", re.MULTILINE)
+    others = (path for path in sorted(folder.glob("*.md")) if path.stem != "README")
+    page = folder / f"{name}.md"
+    if not page.is_file():
+        page = next((path for path in others if named.search(path.read_text(encoding="utf-8"))), page)
+    return f"[`{name}`](../{pages}/{page.name})" if page.is_file() else f"`{name}`"
 
 
 def _guide(name: str, pages: str) -> str:
