@@ -174,7 +174,7 @@ class GateOptions(OptionGroup):
             object.__setattr__(self, name, PerStatistic.parse(getattr(self, name), name, least))
         super().__post_init__()
 
-    def bound(self, worsening: Worsening) -> Worsening:
+    def limit(self, worsening: Worsening) -> Worsening:
         """A worsening with what is accepted of it; DataError if the margin is less than the tolerance."""
         if worsening.against == "limit":
             return replace(worsening, margin=self.margin.get(worsening.statistic) or 0.0)
@@ -272,7 +272,7 @@ def gate(
     allowed.tolerance.check("tolerance", statistics)
     allowed.margin.check("margin", statistics | {each.statistic for each in limits})
     return GateResult(
-        decide([allowed.bound(each) for each in (*found.worsenings, *limits)]),
+        decide([allowed.limit(each) for each in (*found.worsenings, *limits)]),
         tuple(found.missing),
         _failed_checks(run, before),
         tuple(found.not_judged),
