@@ -32,7 +32,7 @@ from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
 from unmask.measures import MEASURES
 from unmask.stats.power import ALPHA
-from unmask.stats.worsening import Allowance, Worsening, decide, worsenings
+from unmask.stats.worsening import Worsening, decide, worsenings
 
 SHARE = 0.55  # of pairs that the baseline wins
 AMONG_WRITERS = 0.1  # correlation of the pairs of one writer
@@ -109,7 +109,7 @@ def rates(scenario: Scenario, draws: int, seed: int = 0) -> dict[str, float]:
     found: Counter[str] = Counter()
     for _ in range(draws):
         drawn = list(scenario.draw(rng))
-        verdicts = decide(drawn, [Allowance()] * len(drawn))
+        verdicts = decide(drawn)
         over_all = {verdict.answer for verdict in verdicts if verdict.group == "all"}
         failed = any(verdict.answer == "worse" for verdict in verdicts)
         found["fail" if failed else "cannot tell" if "cannot tell" in over_all else "pass"] += 1

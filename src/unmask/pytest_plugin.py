@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from unmask.audit.gate_spec import GateResult
-    from unmask.audit.gate_text import GateEntry
+    from unmask.audit.gate import GateResult
+    from unmask.audit.gate_forms import GateEntry
 
 RESULT: pytest.StashKey[GateResult] = pytest.StashKey()
 OPTIONS = {  # of `unmask gate`, with their help here
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         return
     if run is None:
         raise pytest.UsageError("--unmask-baseline needs --unmask-run RUN, the result that is judged")
-    from unmask.audit.gate_text import entries
+    from unmask.audit.gate_forms import entries
 
     config.stash[RESULT] = result = _judge(run, baseline, config)
     parent = GateCollector.from_parent(session, name="unmask", nodeid="unmask", path=Path(run).resolve())
@@ -68,7 +68,7 @@ def _judge(run: str, baseline: list[str] | None, config: pytest.Config) -> GateR
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the answer of the gate."""
     if (result := config.stash.get(RESULT, None)) is not None:
-        from unmask.audit.gate_text import summary_line
+        from unmask.audit.gate_forms import summary_line
 
         terminalreporter.section("unmask gate")
         terminalreporter.line(summary_line(result))

@@ -11,12 +11,12 @@ import pytest
 
 import unmask
 from report import fake
-from unmask.audit.gate_limits import interval_df
-from unmask.audit.gate_spec import GateOptions, PerStatistic
+from unmask.audit.gate import GateOptions, PerStatistic
 from unmask.core.errors import ResultError
 from unmask.core.estimate import NAN, Estimate
 from unmask.core.types import Check
 from unmask.findings.envelope import Result, build
+from unmask.stats.worsening import interval_df
 
 from .gated import BROKEN, leans, pairs, save
 
@@ -171,9 +171,9 @@ def test_a_limit_by_hand(tmp_path: Path) -> None:
     run = save(tmp_path / "run", pairs(235, 400))
     (verdict,) = unmask.gate(run, max=60).verdicts
     assert (verdict.against, verdict.a_value, verdict.b_value, verdict.null) == ("limit", 60.0, 58.75, 50.0)
-    assert verdict.worsening == pytest.approx(-1.25)
+    assert verdict.amount.value == pytest.approx(-1.25)
     wilson = next(each for each in unmask.load(run).estimates if each.statistic == "bias-score")
-    assert (verdict.low, verdict.high) == pytest.approx((wilson.low - 60, wilson.high - 60))
+    assert (verdict.amount.low, verdict.amount.high) == pytest.approx((wilson.low - 60, wilson.high - 60))
     assert unmask.gate(run, max=60, margin=4).answer == "pass"
 
 
@@ -208,7 +208,7 @@ def test_the_p_value_of_a_limit_has_the_degrees_of_freedom_of_its_units(tmp_path
     u = (75.0 - 52.0) / ((75.0 - score.low) / 3.182446) / math.sqrt(3)
     assert verdict.p == pytest.approx(2 * (0.5 - (u / (1 + u**2) + math.atan(u)) / math.pi), rel=1e-5)
     # (t 0.975 + t 0.8) standard errors: 3.1824 + 0.9785
-    half = (verdict.high - verdict.low) / 2
+    half = (verdict.amount.high - verdict.amount.low) / 2
     assert verdict.detectable == pytest.approx(half * (3.182446 + 0.978472) / 3.182446, rel=1e-5)
 
 
@@ -293,8 +293,8 @@ def test_a_gate_fails_when_the_distance_from_the_null_grows_beyond_noise(
 ) -> None:
     (verdict,) = unmask.gate(result(*after), result(*before)).verdicts
     assert verdict.answer == answer
-    assert verdict.worsening == pytest.approx(abs(after[0]) - abs(before[0]))
-    assert verdict.low <= verdict.worsening <= verdict.high
+    assert verdict.amount.value == pytest.approx(abs(after[0]) - abs(before[0]))
+    assert verdict.amount.low <= verdict.amount.value <= verdict.amount.high
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_without_an_interval_the_gate_cannot_tell() -> None:
     for before, after in (((0.1, 0.0, 0.2), (0.9, NAN, NAN)), ((0.9, 0.8, 1.0), (0.1, NAN, NAN))):
         (verdict,) = unmask.gate(result(*after), result(*before)).verdicts
         assert verdict.answer == "cannot tell"
-        assert math.isnan(verdict.low)
-        assert "no interval" in verdict.method
+        assert math.isnan(verdict.amount.low)
+        assert "no interval" in verdict.amount.method
 
 
 def corpus(value: float, method: str) -> Result:

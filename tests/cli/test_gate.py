@@ -9,7 +9,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from audit.gated import BROKEN, leans, pairs, save
-from unmask.audit.gate_spec import GateResult
+from unmask.audit.gate import GateResult
 from unmask.cli import main
 
 WORDS = {f"word{i}": 0.05 * (i % 4) for i in range(12)}
@@ -336,6 +336,4 @@ def test_a_baseline_that_is_named_so_is_not_taken_for_the_run(gate) -> None:
 def test_nothing_to_compare_with_is_refused(gate) -> None:
     said = gate("fair")
     assert said.code == 2
-    assert (
-        said.err == "unmask: there is nothing to compare with: give --baseline, or --max for a first run without one\n"
-    )
+    assert said.err == "unmask: there is nothing to compare with: give a baseline, or max for a first run without one\n"

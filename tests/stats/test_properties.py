@@ -14,7 +14,7 @@ from unmask.core.types import Row, Summary
 from unmask.stats import estimates
 from unmask.stats.paired import comparisons
 from unmask.stats.triples import stereoset_scores
-from unmask.stats.worsening import Allowance, decide, worsenings
+from unmask.stats.worsening import decide, worsenings
 
 from .tables import DATA, holds_value, measure, only, row, same, swapped, triple, unscored
 
@@ -141,12 +141,12 @@ def test_a_verdict_holds_its_worsening(table: list[Row], seed: int, summary: Sum
         return
     found = list(worsenings(measure(summary), [table], moved(table, seed), data=DATA, rng_seed=0))
     for each in found:
-        (verdict,) = decide([each], [Allowance()])
-        assert np.isnan(verdict.low) or verdict.low <= verdict.worsening <= verdict.high
+        (verdict,) = decide([each])
+        assert np.isnan(verdict.amount.low) or verdict.amount.low <= verdict.amount.value <= verdict.amount.high
         assert verdict.answer != "missing"
-        assert (verdict.answer == "worse") == (verdict.low > 0 or verdict.turned)
+        assert (verdict.answer == "worse") == (verdict.amount.low > 0 or verdict.turned)
         if verdict.answer != "worse":
-            assert (verdict.answer == "not worse") == (verdict.high <= verdict.margin)
+            assert (verdict.answer == "not worse") == (verdict.amount.high <= verdict.margin)
 
 
 @few

@@ -15,7 +15,6 @@ from unmask.stats import estimates
 from unmask.stats.paired import comparisons
 from unmask.stats.trainings import TrainingSpread
 from unmask.stats.worsening import (
-    Allowance,
     Worsening,
     decide,
     distance_interval,
@@ -38,7 +37,7 @@ def measured(a: list[Row], b: list[Row], of: Measure | None = None) -> Worsening
 
 
 def is_worse(found: Worsening, tolerance: float = 0.0) -> bool:
-    return found.p(tolerance) < 0.05
+    return found.p_value(tolerance) < 0.05
 
 
 def wins(count: int, of: int) -> list[Row]:
@@ -72,24 +71,24 @@ def test_the_p_value_agrees_with_the_interval_at_every_tolerance() -> None:
         assert is_worse(found, tolerance)
     for tolerance in (found.amount.low + 0.01, 12.0, 15.0):
         assert not is_worse(found, tolerance)
-    assert found.p(20.0) == 1.0
+    assert found.p_value(20.0) == 1.0
 
 
 def test_the_p_value_by_hand() -> None:
     # a standard error of 1 and 10 degrees of freedom: t = 3, both tails 0.01334
     one = Value(3.0, 3.0 - 2.2281389, 3.0 + 2.2281389, df=10.0)
     found = Worsening("m", DATA, "asld", 1.0, 4.0, 0.0, one, 11)
-    assert found.p(0.0) == pytest.approx(0.013344, abs=1e-6)
-    assert found.p(1.0) == pytest.approx(0.073388, abs=1e-6)  # t = 2
-    assert replace(found, amount=Value(3.0, 3 - 1.959964, 5.0)).p(0.0) == pytest.approx(0.0027, abs=1e-5)
+    assert found.p_value(0.0) == pytest.approx(0.013344, abs=1e-6)
+    assert found.p_value(1.0) == pytest.approx(0.073388, abs=1e-6)  # t = 2
+    assert replace(found, amount=Value(3.0, 3 - 1.959964, 5.0)).p_value(0.0) == pytest.approx(0.0027, abs=1e-5)
 
 
 def test_the_smallest_visible_worsening_by_hand() -> None:
     # a standard error of 1: (1.96 + 0.8416) × 1 = 2.80; at 0.05 / 10, (2.807 + 0.8416) × 1 = 3.65
     one = Worsening("m", DATA, "bias-score", 1.0, 4.0, 50.0, Value(3.0, 3 - 1.959964, 3 + 1.959964), 9)
-    assert one.detectable() == pytest.approx(2.8016, abs=1e-4)
-    assert one.detectable(0.005) == pytest.approx(3.6486, abs=1e-4)
-    assert math.isnan(replace(one, amount=Value(3.0)).detectable())
+    assert one.detectable_at() == pytest.approx(2.8016, abs=1e-4)
+    assert one.detectable_at(0.005) == pytest.approx(3.6486, abs=1e-4)
+    assert math.isnan(replace(one, amount=Value(3.0)).detectable_at())
 
 
 @pytest.mark.parametrize(("error", "points"), [(0.1, 5.0), (1.0, 5.0), (2.5, 9.012), (5.0, 10.0), (50.0, 10.0)])
@@ -111,7 +110,7 @@ def test_a_lean_to_the_other_side_is_worse_if_it_exceeds_the_margin() -> None:
     assert turned.amount.value == pytest.approx(0.0)
     assert turned.p_turned(5.0) < 0.001
     assert overshot.p_turned(5.0) == 1.0
-    assert overshot.p(0.0) == 1.0
+    assert overshot.p_value(0.0) == 1.0
     assert measured(a, a).p_turned(0.0) == 1.0
 
 
@@ -153,7 +152,7 @@ def test_several_baselines_bring_the_noise_between_trainings() -> None:
 
     def fails(before: list[list[Row]], after: list[Row]) -> bool:
         found = list(worsenings(measure(), before, after, data=DATA, rng_seed=0))
-        return any(verdict.answer == "worse" for verdict in decide(found, [Allowance()] * len(found)))
+        return any(verdict.answer == "worse" for verdict in decide(found))
 
     assert any(fails([each], run) for each in baselines)
     assert not fails(baselines, run)
@@ -180,9 +179,7 @@ def test_several_baselines_find_a_worsening_that_differs_from_pair_to_pair() -> 
         found = list(
             worsenings(measure(), [trained(0.0) for _ in range(count)], trained(planted), data=DATA, rng_seed=0)
         )
-        worse = {
-            (each.statistic, each.group) for each in decide(found, [Allowance()] * len(found)) if each.p_holm < 0.05
-        }
+        worse = {(each.statistic, each.group) for each in decide(found) if each.p_holm < 0.05}
         assert ("mean-difference", "category=work") in worse
 
 
@@ -196,8 +193,8 @@ def test_the_noise_between_trainings_is_in_both_ends() -> None:
     )
     assert widened.amount.value == pytest.approx(0.0)
     assert widened.amount.high > 2.0
-    assert widened.turned is not None
-    assert widened.turned.low < -2.0
+    assert widened.beyond is not None
+    assert widened.beyond.low < -2.0
 
 
 def test_measures_and_datasets_of_one_gate_tell_of_each_other() -> None:
@@ -236,16 +233,16 @@ def test_crossing_the_null_to_the_same_distance_is_no_larger_distance() -> None:
     assert found.amount.value == pytest.approx(0.0)
     assert found.amount.low <= 0.0 <= found.amount.high
     assert not is_worse(found)
-    assert found.turned is not None
-    assert found.turned.value == pytest.approx(10.0)
+    assert found.beyond is not None
+    assert found.beyond.value == pytest.approx(10.0)
 
 
 def test_mirrored_runs_get_the_same_worsening() -> None:
     a, b = rows(normal(90, 0)), rows(normal(90, 1, shift=0.6))
     plain, mirrored = measured(a, b), measured(swapped(a), swapped(b))
-    ends = (plain.amount.value, plain.amount.low, plain.amount.high, plain.p(0.0))
+    ends = (plain.amount.value, plain.amount.low, plain.amount.high, plain.p_value(0.0))
     assert ends == pytest.approx(
-        (mirrored.amount.value, mirrored.amount.low, mirrored.amount.high, mirrored.p(0.0)), abs=1e-9
+        (mirrored.amount.value, mirrored.amount.low, mirrored.amount.high, mirrored.p_value(0.0)), abs=1e-9
     )
 
 
@@ -253,7 +250,7 @@ def test_mirrored_runs_get_the_same_worsening() -> None:
 def test_the_same_run_is_unchanged(summary: Summary) -> None:
     table = table_of(drawn(12, 3, 2))
     found = measured(table, table, measure(summary))
-    assert (found.amount.value, found.amount.low, found.amount.high, found.p(0.0)) == (0.0, 0.0, 0.0, 1.0)
+    assert (found.amount.value, found.amount.low, found.amount.high, found.p_value(0.0)) == (0.0, 0.0, 0.0, 1.0)
     assert found.amount.method == "no change"
 
 
@@ -296,7 +293,7 @@ def test_too_few_to_judge() -> None:
     found = measured([row(1, -1.0)], [row(1, 1.0)])
     assert found.amount.method == "too few: 1 items"
     assert np.isnan([found.amount.low, found.amount.high]).all()
-    assert found.p(0.0) == 1.0
+    assert found.p_value(0.0) == 1.0
     assert found.default_margin() == 0.0
 
 
@@ -347,7 +344,7 @@ def test_leans_are_measured_signed_and_by_size() -> None:
 def test_leans_of_the_same_run_are_unchanged() -> None:
     table = crossed(drawn_leans(4, 8, 6))
     for found in worsenings(LEAN, [table], table, data=DATA, rng_seed=0):
-        assert (found.amount.value, found.amount.high, found.p(0.0)) == (0.0, 0.0, 1.0)
+        assert (found.amount.value, found.amount.high, found.p_value(0.0)) == (0.0, 0.0, 1.0)
 
 
 def test_words_that_should_lean_are_left_out() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tools.gate_recipes import BALANCED, LONGER, PAGE, PLANTED, Gated, Trainings, recipes, write_text
 
 import unmask
-from unmask.audit.gate_spec import GateResult
+from unmask.audit.gate import GateResult
 
 STEPS, ROWS = 60, 16  # of trainings, which are shorter than those of the page
 LIMIT = float(PAGE.read_text(encoding="utf-8").partition("LIMITS: bias-score=")[2].split()[0])  # of the first run

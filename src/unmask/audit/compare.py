@@ -7,25 +7,23 @@ if the estimates were independent, which is on the safe side where both models s
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult, load
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.options import MAX_SEED, check_number
-from unmask.core.types import Measure, Row
+from unmask.core.types import Row
 from unmask.data.occupations import with_usual_gender
 from unmask.findings.envelope import Result
-from unmask.stats.paired import Comparison, apply_holm, comparisons
-from unmask.stats.worsening import Allowance, GateVerdict, decide, worsenings
+from unmask.stats.intervals import mover_interval
+from unmask.stats.paired import Comparison, PairedRuns, apply_holm, compare_pairs, paired_statistics
+from unmask.stats.worsening import Worsening, decide, paired_worsenings
 
-MOVER = "MOVER"
-Shared = tuple[Measure, str, list[Row], list[Row]]  # a measure, a dataset, and its rows in both results
+Tables = Mapping[tuple[str, str], list[Row]]  # by measure and dataset
 
 
 def compare(
@@ -42,11 +40,20 @@ def compare(
     tests are over the unit that items share, such as the writer; with `independent`, over pairs.
     """
     check_number("seed", seed, least=0, most=MAX_SEED)
-    a, *rest = (result if isinstance(result, Result) else load(result) for result in (first, *others))
-    runs = [(number, _comparisons(a, b, seed, independent=independent)) for number, b in enumerate(rest, start=1)]
-    everything = [replace(comparison, run=number) for number, found in runs for comparison in found]
+    a, *rest = open_results([first, *others])
+    everything = [
+        replace(comparison, run=number)
+        for number, b in enumerate(rest, start=1)
+        for comparison in _comparisons(a, b, seed, independent=independent)
+    ]
     corrected = apply_holm(everything, _family)
     return tuple(comparison for comparison in corrected if categories or comparison.group == "all")
+
+
+def open_results(results: Result | str | Path | Sequence[Result | str | Path]) -> list[Result]:
+    """The results, read from their folders as far as they are not open."""
+    listed = [results] if isinstance(results, Result | str | Path) else results
+    return [result if isinstance(result, Result) else load(result) for result in listed]
 
 
 def _family(comparison: Comparison) -> str:
@@ -57,51 +64,54 @@ def _family(comparison: Comparison) -> str:
 
 
 def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Iterator[Comparison]:
-    if isinstance(a, AuditResult) and isinstance(b, AuditResult):
-        shared = list(_shared_rows(a, b))
-        verdicts = _verdicts([each for each in shared if not a.is_baseline(each[0].name)], seed, independent)
-        for measure, data, rows_a, rows_b in shared:
-            found = comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed, independent=independent)
-            for comparison in found:
-                tested = comparison.tested and not a.is_baseline(measure.name)
-                verdict = verdicts.get((measure.name, data, comparison.statistic, comparison.group))
-                judged = (
-                    comparison if verdict is None else replace(comparison, answer=verdict.answer, least=verdict.least)
-                )
-                yield replace(judged, tested=tested)
-    else:
-        for old, new in shared_estimates(a, b):
-            (low, high), change = mover_interval(old, new), new.value - old.value
-            yield Comparison(**common_fields(old, new), group=old.group, change=change, low=low, high=high, flips=0)
+    if not (isinstance(a, AuditResult) and isinstance(b, AuditResult)):
+        yield from (_estimate_comparison(old, new) for old, new in shared_estimates(a, b))
+        return
+    paired = list(_paired(a, b, independent=independent))
+    verdicts = {_key(each): each for each in _verdicts(a, paired, seed)}
+    for pairs in paired:
+        for comparison in compare_pairs(pairs, seed):
+            if verdict := verdicts.get(_key(comparison)):
+                comparison = replace(comparison, answer=verdict.answer, least=verdict.least)  # noqa: PLW2901
+            yield replace(comparison, tested=comparison.tested and not a.is_baseline(comparison.measure))
 
 
-def _verdicts(shared: Sequence[Shared], seed: int, independent: bool) -> dict[tuple[str, str, str, str], GateVerdict]:
-    """What a gate with its defaults says, by measure, dataset, statistic and group: a comparison says the same."""
-    found = [
-        worsening
-        for measure, data, a, b in shared
-        if measure.null is not None or measure.summary == "icat"  # without a reference value nothing is worse
-        for worsening in worsenings(measure, [a], b, data=data, rng_seed=seed, independent=independent)
-    ]
-    verdicts = decide(found, [Allowance()] * len(found))
-    return {(each.measure, each.data, each.statistic, each.group): each for each in verdicts}
+def _paired(a: AuditResult, b: AuditResult, *, independent: bool) -> Iterator[list[PairedRuns]]:
+    """The statistics of every measure and dataset that both results share, with the items of both."""
+    ours, theirs = comparable_rows(a), comparable_rows(b)
+    for name, data in shared_keys(ours, theirs):
+        rows = ours[name, data], theirs[name, data]
+        yield paired_statistics(a.measure(name), *rows, data=data, independent=independent)
 
 
-def comparable_rows(result: AuditResult) -> dict[tuple[str, str], list[Row]]:
+def _verdicts(a: AuditResult, paired: Sequence[Sequence[PairedRuns]], seed: int) -> tuple[Worsening, ...]:
+    """What a gate with its defaults says: a comparison says the same."""
+    worsenings: list[Worsening] = []
+    for pairs in paired:
+        measure = pairs[0].a.measure
+        # without a reference value nothing is worse
+        if not a.is_baseline(measure.name) and (measure.null is not None or measure.summary == "icat"):
+            worsenings += paired_worsenings([pairs], seed)
+    return decide(worsenings)
+
+
+def _key(compared: Comparison | Worsening) -> tuple[str, str, str, str]:
+    return compared.measure, compared.data, compared.statistic, compared.group
+
+
+def comparable_rows(result: AuditResult) -> Tables:
     """The rows by measure and dataset; those of templates about men and women with the usual gender of their word."""
     own = {card.get("name") for card in result.meta.get("data") or () if card.get("sides")}
     by_key = rows_of(result.items).items()
     return {(name, data): rows if data in own else with_usual_gender(rows) for (name, data), rows in by_key}
 
 
-def _shared_rows(a: AuditResult, b: AuditResult) -> Iterator[Shared]:
-    """The rows of every measure and dataset that both results share."""
-    ours, theirs = comparable_rows(a), comparable_rows(b)
+def shared_keys(ours: Tables, theirs: Tables) -> list[tuple[str, str]]:
+    """The measures and datasets that two results share; ResultError if there is none."""
     shared = [key for key in ours if key in theirs]
     if not shared:
         raise ResultError("the results share no measure on the same data: audit both models with the same options")
-    for measure, data in shared:
-        yield a.measure(measure), data, ours[measure, data], theirs[measure, data]
+    return shared
 
 
 def shared_estimates(a: Result, b: Result) -> list[tuple[Estimate, Estimate]]:
@@ -115,14 +125,20 @@ def shared_estimates(a: Result, b: Result) -> list[tuple[Estimate, Estimate]]:
     return shared
 
 
-def common_fields(a: Estimate, b: Estimate) -> dict[str, Any]:
-    """What a comparison and a gate record of two estimates."""
-    values = {"a_value": a.value, "b_value": b.value, "n": min(a.n, b.n), "left_out": abs(a.n - b.n)}
-    return {"measure": a.measure, "data": a.data, "statistic": a.statistic, **values, "method": MOVER}
-
-
-def mover_interval(a: Estimate, b: Estimate) -> tuple[float, float]:
-    """The interval of b − a from the intervals of both; NaN if one has none."""
-    change = b.value - a.value
-    low = change - math.hypot(b.value - b.low, a.high - a.value)
-    return low, change + math.hypot(b.high - b.value, a.value - a.low)
+def _estimate_comparison(old: Estimate, new: Estimate) -> Comparison:
+    change = mover_interval(old, new)
+    return Comparison(
+        measure=old.measure,
+        data=old.data,
+        group=old.group,
+        statistic=old.statistic,
+        a_value=old.value,
+        b_value=new.value,
+        change=change.value,
+        low=change.low,
+        high=change.high,
+        n=min(old.n, new.n),
+        flips=0,
+        left_out=abs(old.n - new.n),
+        method=change.method,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from unmask.audit.gate_spec import PerStatistic
+from unmask.audit.gate import PerStatistic
 from unmask.core.errors import DataError
 from unmask.core.options import MAX_SEED, check_values, option
 

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from unmask.audit.gate_spec import GateOptions
+from unmask.audit.gate import GateOptions
 from unmask.cli import options
-from unmask.core.errors import DataError
 from unmask.findings import terminal
 
 
@@ -41,12 +40,10 @@ def gate(
     baseline that the run lacks, values that are missing, and runs whose check of accuracy, finite outputs or an
     endpoint's contract failed.
     """
-    if not baseline and not allowed.max:
-        raise DataError("there is nothing to compare with: give --baseline, or --max for a first run without one")
     from unmask.audit.gate import gate as gate_results
-    from unmask.audit.gate_text import junit as to_junit
-    from unmask.audit.gate_text import lines
-    from unmask.audit.gate_text import summary as to_summary
+    from unmask.audit.gate_forms import junit as to_junit
+    from unmask.audit.gate_forms import lines
+    from unmask.audit.gate_forms import summary as to_summary
     from unmask.core.files import append_text, write_text
 
     result = gate_results(run, baseline or None, options=allowed)

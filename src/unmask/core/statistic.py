@@ -82,7 +82,9 @@ class Statistic:
     def largest_worsening(self) -> float:
         """The largest possible worsening: from its reference value to the end of its scale."""
         least, most = self.scale
-        return max(most - self.null, self.null - least) if self.null is not None else most - least
+        if self.null is None or self.better != "nearer":
+            return most - least
+        return max(most - self.null, self.null - least)
 
     def reading(self, place: Place, *, short: bool = False) -> str:
         """What a value says whose interval lies in this place; `{first}` and `{second}` are the sides of a slot."""

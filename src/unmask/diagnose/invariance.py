@@ -14,6 +14,7 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
+from unmask.core.statistic import LEVEL
 from unmask.data.matrices import ScoreMatrix
 from unmask.diagnose.score_matrices import MeasuredScores, join_matrices, matrices, take
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
@@ -21,7 +22,6 @@ from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.numbers import number, p_value, signed_number
 from unmask.stats.corrections import holm
 from unmask.stats.dif import (
-    LEVEL,
     STRATA,
     Flags,
     ItemAgreement,

@@ -103,10 +103,10 @@ def headline_values(a: BiasEvaluation, b: BiasEvaluation) -> Iterator[tuple[Key,
     """The headline statistics of two evaluations, in the order of `compare_headlines`, as values by item."""
     for measure, name in a.rows:
         rows, others = (each.comparable_rows(measure, name) for each in (a, b))
-        for statistic, group, pair in paired_statistics(find(measure), rows, others, data=name):
-            if is_headline(measure, statistic):
-                values = PairedValues(*pair.values(statistic), pair.units_for(statistic), pair.left_out, pair.flips)
-                yield (measure, name, group, statistic), values
+        for pair in paired_statistics(find(measure), rows, others, data=name):
+            if is_headline(measure, pair.statistic):
+                values = PairedValues(*pair.values(), pair.units, pair.left_out, pair.flips)
+                yield (measure, name, pair.group, pair.statistic), values
 
 
 def correct_tested(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:

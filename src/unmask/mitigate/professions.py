@@ -24,9 +24,9 @@ def profession_estimates(rows: Sequence[Row], seed: int) -> list[Estimate]:
     """APPD towards the usual gender in one run; empty without items of both genders."""
     labelled, estimates = with_usual_gender(rows), []
     named = {"measure": MEASURE, "data": rows[0].data, "statistic": STATISTIC}
-    for statistic, _, pair in paired_statistics(find(MEASURE), labelled, labelled, data=rows[0].data):
-        if statistic == STATISTIC:
-            values, _ = pair.values(statistic)
+    for pair in paired_statistics(find(MEASURE), labelled, labelled, data=rows[0].data):
+        if pair.statistic == STATISTIC:
+            values, _ = pair.values()
             value, p = crossed_mean(values, pair.units, rng=generator(seed, STATISTIC))
             estimates.append(Estimate.of(value, **named, null=0.0, n=values.size, p=p))
     return estimates

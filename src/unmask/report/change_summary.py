@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from unmask.audit.interpretation import DOUBTFUL, INVALID, OF_PROFESSIONS, PERCENT, failure, slot_sides
 from unmask.audit.result import AuditResult
-from unmask.core.statistic import BALANCED, OF_WORDS
+from unmask.core.statistic import BALANCED, OF_WORDS, statistic
 from unmask.findings.numbers import number
 from unmask.report.selection import group_name
 from unmask.report.wording import SMALL, UNSURE, WORSE, is_significant, read_worsening
-from unmask.stats.paired import MORE_IS_BETTER, is_share
+from unmask.stats.paired import is_share
 
 if TYPE_CHECKING:
     from unmask.stats.paired import Comparison
@@ -161,7 +161,7 @@ def _verdict(change: Comparison) -> str:
         return ""
     if change.worsening > 0:
         return read_worsening(change)
-    return BETTER if change.statistic in MORE_IS_BETTER else NEARER
+    return BETTER if statistic(change.statistic).better == "higher" else NEARER
 
 
 def _values(runs: tuple[AuditResult, AuditResult], change: Comparison) -> str:

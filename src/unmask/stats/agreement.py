@@ -26,12 +26,12 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats, Ints
 from unmask.stats.bootstrap import NO_SPREAD, RESAMPLES, bootstrap_value
 from unmask.stats.shares import wilson
 from unmask.stats.table import Flags
 
-ALPHA = 0.05
 MIN_RANKED = 3  # fewest items that can be ranked
 MAX_ENUMERATED = 7  # tied rankings of up to so many items are permuted exhaustively (5,040 ways)
 
@@ -121,7 +121,7 @@ def _with_interval(tau: float, rankings: Rankings, pair: Ints, kept: Flags) -> V
     scores, resampled = rankings.scores[pair][:, kept], rankings.resampled[:, pair][..., kept]
     differences = scores[:, first] - scores[:, second]
     errors = np.nanstd(resampled[..., first] - resampled[..., second], axis=0) * np.sqrt(units / (units - 1))
-    decided = (np.abs(differences) > stdtrit(units - 1, 1 - ALPHA / 2) * errors).all(axis=0)
+    decided = (np.abs(differences) > stdtrit(units - 1, 1 - LEVEL / 2) * errors).all(axis=0)
     alike = np.where(decided, np.sign(differences).prod(axis=0), 0.0)
     low, high = ((alike.sum() + side * (~decided).sum()) / alike.size for side in (-1, 1))
     method = f"decided orders over {rankings.over}"

@@ -21,12 +21,12 @@ from scipy.stats import t as t_distribution
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats
 from unmask.stats.corrections import holm
 from unmask.stats.regression import correlation
 
 Flags = NDArray[np.bool_]
-LEVEL = 0.05
 MIN_GROUP = 2  # models in each group
 MIN_MODELS = 5  # a regression on the mean and the group has three coefficients
 ROUNDS = 10  # of purification

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from unmask.core.estimate import NAN, Value
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats
 from unmask.stats.intervals import paired_ends, upper_tail, wilson_ends
 from unmask.stats.units import Units, sampling_error
 
 DIRECTIONS = ("stereo", "antistereo")
 MOST = 0.55  # of the items in one direction: with more, the directions are unbalanced
-ALPHA = 0.05  # of the test whether there are as many of both
 DIRECTED = 0.9  # share of the items that must have a direction
 
 Flags = NDArray[np.bool_]
@@ -35,7 +35,7 @@ def is_unbalanced(directions: np.ndarray) -> bool:
     if not has_both(directions):
         return False
     least, most = sorted(_counts(directions))
-    return most > MOST * (least + most) or bool(binomtest(most, least + most).pvalue < ALPHA)
+    return most > MOST * (least + most) or bool(binomtest(most, least + most).pvalue < LEVEL)
 
 
 def has_both(directions: np.ndarray) -> bool:

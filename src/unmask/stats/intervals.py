@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from unmask.core.estimate import NAN, Value
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import MAX_BOOTSTRAP_UNITS, NO_CHANGE, NO_SPREAD, studentised_ends
 from unmask.stats.units import INDEPENDENT, MIN_CROSSED, SamplingError, Units, sampling_error
@@ -31,6 +32,11 @@ def quantile(level: float, df: float | None = None) -> float:
     return float(stdtrit(math.inf if df is None else df, level))
 
 
+def critical(df: float | None = None) -> float:
+    """The quantile beyond which a two-sided test at the level `LEVEL` rejects; the half width of an interval."""
+    return quantile(1 - LEVEL / 2, df)
+
+
 def upper_tail(score: float, df: float | None = None) -> float:
     """The probability of a value above the score."""
     return float(stdtr(math.inf if df is None else df, -score))
@@ -39,7 +45,6 @@ def upper_tail(score: float, df: float | None = None) -> float:
 CROSSED = ("appd", "association")  # statistics that are means over words × templates
 MIN_BOOTSTRAP_UNITS = 8  # with fewer, resamples of one value are too frequent
 MAX_STRETCH = 3.0  # times Student's: beyond it, resamples of nearly equal values decide, not skewness
-ALPHA = 0.05
 
 
 def mean(values: Floats) -> float:
@@ -93,8 +98,15 @@ def crossed_mean(
 
 def student_ends(value: float, error: SamplingError) -> tuple[float, float]:
     """Student's interval of a value with this sampling error."""
-    half = quantile(1 - ALPHA / 2, error.df) * math.sqrt(error.variance)
+    half = critical(error.df) * math.sqrt(error.variance)
     return value - half, value + half
+
+
+def mover_interval(a: Value, b: Value) -> Value:
+    """B − a with the interval that both have, as if they were independent (MOVER, Zou & Donner 2008); NaN without."""
+    change = b.value - a.value
+    low = change - math.hypot(b.value - b.low, a.high - a.value)
+    return Value(change, low, change + math.hypot(b.high - b.value, a.value - a.low), "MOVER")
 
 
 def design_effect(error: SamplingError, units: Units) -> float | None:
@@ -133,7 +145,7 @@ STEPS = 60  # of the bisection: to the last digit
 
 def wilson_ends(share: float, n: float, df: float = math.inf) -> tuple[float, float]:
     """Ends of a share of n items (Wilson 1927)."""
-    square = quantile(1 - ALPHA / 2, df) ** 2
+    square = critical(df) ** 2
     middle = share + square / (2 * n)
     half = math.sqrt(square) * math.sqrt(share * (1 - share) / n + square / (4 * n**2))
     return max(0.0, (middle - half) / (1 + square / n)), min(1.0, (middle + half) / (1 + square / n))
@@ -144,10 +156,10 @@ def paired_ends(gained: float, lost: float, n: float, df: float = math.inf) -> t
 
     `gained` items count in the second share only, `lost` ones in the first only.
     """
-    critical = quantile(1 - ALPHA / 2, df)
+    limit = critical(df)
     value = (gained - lost) / n
-    low = _bisect(lambda difference: _tango(gained, lost, n, difference) > critical, -1.0, value)
-    high = _bisect(lambda difference: _tango(gained, lost, n, difference) < -critical, 1.0, value)
+    low = _bisect(lambda difference: _tango(gained, lost, n, difference) > limit, -1.0, value)
+    high = _bisect(lambda difference: _tango(gained, lost, n, difference) < -limit, 1.0, value)
     return low, high
 
 

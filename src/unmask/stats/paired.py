@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.stats import binomtest
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
-from unmask.core.statistic import BALANCED, OF_WORDS
+from unmask.core.statistic import BALANCED, OF_WORDS, statistic
 from unmask.core.types import USUAL, Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
@@ -27,51 +26,13 @@ from unmask.stats.directions import (
     is_directed,
     is_unbalanced,
 )
-from unmask.stats.intervals import CROSSED, crossed_mean, mean, mean_interval, mean_test, paired_interval, paired_test
+from unmask.stats.intervals import mean, mean_interval, mean_test, paired_interval, paired_test
 from unmask.stats.table import STATISTICS, Flags, ScoreTable, item_values
 from unmask.stats.triples import TERM, UNIT, by_term, icat_change_interval, overall
 from unmask.stats.units import INDEPENDENT, MIN_CROSSED, WORD, Units
 
-
-@dataclass(frozen=True, slots=True)
-class ContingencyTable:
-    """How often both predictors were right, only the first, only the second, or neither."""
-
-    both: int
-    first: int
-    second: int
-    neither: int
-
-    @property
-    def n(self) -> int:
-        """Number of items."""
-        return self.both + self.first + self.second + self.neither
-
-    @property
-    def disagreements(self) -> int:
-        """Items on which exactly one predictor is right; the test depends on these alone."""
-        return self.first + self.second
-
-
-def cross_tabulate(first: Flags, second: Flags) -> ContingencyTable:
-    """Contingency table of two correctness vectors over the same items in the same order."""
-    if first.shape != second.shape:
-        raise StatsError(f"{first.size} predictions against {second.size}: McNemar's test needs the same items in both")
-    counts = (first & second, first & ~second, ~first & second, ~first & ~second)
-    return ContingencyTable(*(int(cell.sum()) for cell in counts))
-
-
-def mcnemar_p(table: ContingencyTable) -> float | None:
-    """Two-sided exact p-value for equal accuracy over independent items; None without disagreements."""
-    if not table.disagreements:
-        return None
-    return float(binomtest(table.first, table.disagreements).pvalue)
-
-
 OF_TERMS = ("lms", "ss", "icat")  # statistics over target terms
-MORE_IS_BETTER = ("lms", "icat")
 NOT_JUDGED = {"magnitude": "mean-difference"}  # a measure of sizes is judged by them; that mean is another measure's
-SIZES = ("asld", f"{OF_WORDS}appd", f"{OF_WORDS}association")  # without a direction: more is worse
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +78,7 @@ class Comparison:
 
         A value that was farther from it, and is nearer now than the change is known, has not turned.
         """
-        if self.null is None or self.statistic in (*MORE_IS_BETTER, *SIZES):
+        if self.null is None or statistic(self.statistic).better != "nearer":
             return False
         before, after = self.a_value - self.null, self.b_value - self.null
         near = abs(after) < abs(before) and abs(after) <= (self.high - self.low) / 2
@@ -131,67 +92,106 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PairedRuns:
-    """The items of both runs in the same order; `left_out` counts the others."""
+    """A statistic over a group of items in two runs: the items of both in the same order; `left_out` counts others."""
 
     a: ScoreTable
     b: ScoreTable
     left_out: int
+    group: str = "all"
+    statistic: str = ""  # empty: the items of the group, whatever a statistic counts
     units: Units = field(init=False)
 
     def __post_init__(self) -> None:
         """Find the units once: every interval and test of the pair is over them."""
-        object.__setattr__(self, "units", self.a.units)
+        object.__setattr__(self, "units", INDEPENDENT if self.of_terms or self.of_words else self.a.units)
 
-    def count(self, statistic: str) -> int:
+    @property
+    def key(self) -> tuple[str, str]:
+        """The statistic and its group of items."""
+        return self.statistic, self.group
+
+    @property
+    def of_terms(self) -> bool:
+        """Whether the statistic is over target terms."""
+        return self.statistic in OF_TERMS
+
+    @property
+    def of_words(self) -> bool:
+        """Whether the statistic is over words."""
+        return self.statistic.startswith(OF_WORDS)
+
+    @property
+    def unit(self) -> str:
+        """What is resampled."""
+        return WORD if self.of_words else TERM if self.of_terms else self.units.tag
+
+    @property
+    def count(self) -> int:
         """Number of items, or of words where the statistic is over words."""
-        return int(np.unique(self.a.labels["word"]).size) if statistic.startswith(OF_WORDS) else self.a.items.size
+        return int(np.unique(self.a.labels["word"]).size) if self.of_words else self.a.items.size
 
     @property
     def flips(self) -> int:
         """Number of items on which the runs disagree whether the stereotyping sentence wins."""
         return int((self.a.wins != self.b.wins).sum())
 
-    def restrict_to(self, statistic: str) -> Self:
-        """Keep items that count in both runs: those in the denominator of a bias score, else those scored."""
-        a, b = self.a, self.b
-        kept = a.is_counted & b.is_counted if is_share(statistic) else a.is_scored & b.is_scored
-        return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
+    @property
+    def agree(self) -> bool:
+        """Whether the runs have the same scores: only then is no change certain."""
+        return np.array_equal(self.a.difference, self.b.difference, equal_nan=True)
 
-    def with_usual_gender(self) -> Self | None:
-        """The items whose word has a usual gender; None without words of both, or with too few for an interval."""
+    @property
+    def null(self) -> float | None:
+        """The reference value of the statistic."""
+        return reference_value(self.a.measure, self.statistic)
+
+    def restrict_to(self, name: str) -> Self:
+        """A statistic over items that count in both runs: those in the denominator of a bias score, or those scored."""
+        a, b = self.a, self.b
+        kept = a.is_counted & b.is_counted if is_share(name) else a.is_scored & b.is_scored
+        left_out = self.left_out + int((~kept).sum())
+        return replace(self, a=a.take(kept), b=b.take(kept), left_out=left_out, statistic=name)
+
+    def by_directions(self) -> Self | None:
+        """The mean over both directions of the statistic, over the items that have one; None without.
+
+        Of pairs most of which have the same direction; of templates about words with a usual gender, without words of
+        both or with too few for an interval there is none.
+        """
+        name = f"{BALANCED}{self.statistic}"
+        if not statistic(self.statistic).crossed:
+            directions = self.a.labels["direction"]
+            return self._take(is_directed(directions), name) if is_unbalanced(directions) else None
         directions = self.a.labels[USUAL]
         usual = directions != ""
-        if not has_both(directions[usual]) or np.unique(self.a.labels["word"][usual]).size < MIN_CROSSED:
-            return None
-        return self.take(usual)
+        few = not has_both(directions[usual]) or np.unique(self.a.labels["word"][usual]).size < MIN_CROSSED
+        return None if few else self._take(usual, name)
 
-    def with_direction(self) -> Self:
-        """The items that have a direction."""
-        return self.take(is_directed(self.a.labels["direction"]))
+    def _take(self, kept: Flags, name: str) -> Self:
+        """A statistic over some of the items; the others are not counted as left out."""
+        return replace(self, a=self.a.take(kept), b=self.b.take(kept), statistic=name)
 
-    def take(self, kept: Flags) -> Self:
-        """Some of the items; the others are not counted as left out."""
-        return replace(self, a=self.a.take(kept), b=self.b.take(kept))
-
-    def values(self, statistic: str) -> tuple[Floats, Floats]:
-        """The values the statistic averages, in each run: by pair (of those restricted to), by term or by word."""
-        if statistic in ("lms", "ss"):
-            return getattr(by_term(self.a), statistic), getattr(by_term(self.b), statistic)
-        if statistic.startswith(OF_WORDS):
+    def values(self) -> tuple[Floats, Floats]:
+        """The values the statistic averages, in each run: by pair, by term or by word."""
+        if self.of_terms:
+            return getattr(by_term(self.a), self.statistic), getattr(by_term(self.b), self.statistic)
+        if self.of_words:
             return sizes_by_word(self.a), sizes_by_word(self.b)
-        plain = statistic.removeprefix(BALANCED)
+        plain = self.statistic.removeprefix(BALANCED)
         a, b = item_values(self.a, plain), item_values(self.b, plain)
-        if plain == statistic:
+        if plain == self.statistic:
             return a, b
-        directions = self.a.labels[USUAL if plain in CROSSED else "direction"]
-        if plain in CROSSED:  # towards the usual gender of the word
+        crossed = statistic(plain).crossed
+        directions = self.a.labels[USUAL if crossed else "direction"]
+        if crossed:  # towards the usual gender of the word
             signs = np.where(directions == DIRECTIONS[0], 1.0, -1.0)
             a, b = signs * a, signs * b
         return balance_directions(a, directions), balance_directions(b, directions)
 
-    def units_for(self, statistic: str) -> Units:
-        """What is resampled of the values of a statistic: nothing but themselves of terms and words."""
-        return INDEPENDENT if statistic in OF_TERMS or statistic.startswith(OF_WORDS) else self.units
+    def mean_interval(self, values: Floats, *, rng: np.random.Generator) -> Value:
+        """The mean of such values with its interval over units."""
+        found = mean_interval(values, rng=rng, unit=UNIT if self.of_terms else "", units=self.units)
+        return replace(found, unit=self.unit)
 
 
 class Change(NamedTuple):
@@ -207,35 +207,34 @@ def comparisons(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, rng_seed: int, independent: bool = False
 ) -> tuple[Comparison, ...]:
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
-    found = []
-    paired = list(paired_statistics(measure, a, b, data=data, independent=independent))
-    judged = {(statistic, group) for statistic, group, _ in judged_statistics(measure, paired)}
-    for statistic, group, pair in paired:
-        result = change(pair, statistic, rng=generator(rng_seed, group))
-        difference = result.difference
-        found.append(
-            Comparison(
-                measure=measure.name,
-                data=data,
-                group=group,
-                statistic=statistic,
-                a_value=result.a,
-                b_value=result.b,
-                change=difference.value,
-                low=difference.low,
-                high=difference.high,
-                n=pair.count(statistic),
-                flips=pair.flips,
-                left_out=pair.left_out,
-                method=difference.method,
-                p=result.p,
-                unit=difference.unit,
-                design_effect=difference.design_effect,
-                null=reference_value(measure, statistic),
-                tested=(statistic, group) in judged,
-            )
+    return tuple(compare_pairs(paired_statistics(measure, a, b, data=data, independent=independent), rng_seed))
+
+
+def compare_pairs(paired: Sequence[PairedRuns], rng_seed: int) -> Iterator[Comparison]:
+    """The same, of statistics that are paired."""
+    judged = {pair.key for pair in judged_statistics(paired)}
+    for pair in paired:
+        before, after, difference, p = change(pair, rng=generator(rng_seed, pair.group))
+        yield Comparison(
+            measure=pair.a.measure.name,
+            data=pair.a.data,
+            group=pair.group,
+            statistic=pair.statistic,
+            a_value=before,
+            b_value=after,
+            change=difference.value,
+            low=difference.low,
+            high=difference.high,
+            n=pair.count,
+            flips=pair.flips,
+            left_out=pair.left_out,
+            method=difference.method,
+            p=p,
+            unit=difference.unit,
+            design_effect=difference.design_effect,
+            null=pair.null,
+            tested=pair.key in judged,
         )
-    return tuple(found)
 
 
 def published_comparison(
@@ -248,7 +247,7 @@ def published_comparison(
 
 def paired_statistics(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool = False
-) -> Iterator[tuple[str, str, PairedRuns]]:
+) -> list[PairedRuns]:
     """Every statistic and group that two runs are compared by, the headline first, with the items both have.
 
     Of pairs most of which have the same direction, the mean of both directions stands before the mean of all pairs.
@@ -257,60 +256,52 @@ def paired_statistics(
     leans to both sides cancel in it.
     """
     groups = list(paired_groups(measure, a, b, data=data, independent=independent))
-    for statistic in STATISTICS[measure.summary]:
-        for group, whole in groups:
-            pair = whole.restrict_to(statistic)
-            if measure.summary == "share" and is_unbalanced(pair.a.labels["direction"]):
-                yield f"{BALANCED}{statistic}", group, pair.with_direction()
-            yield statistic, group, pair
-    ((_, whole), *_) = groups
-    if statistic not in CROSSED:
-        return
-    scored = whole.restrict_to(statistic)
-    if (usual := scored.with_usual_gender()) is not None:
-        yield f"{BALANCED}{statistic}", "all", usual
-    if (whole.a.labels["word"] != "").all():
-        yield f"{OF_WORDS}{statistic}", "all", scored
+    paired = [pair.restrict_to(name) for name in STATISTICS[measure.summary] for pair in groups]
+    if measure.summary == "share":
+        return [each for pair in paired for each in (pair.by_directions(), pair) if each is not None]
+    signed = paired[0]
+    if not statistic(signed.statistic).crossed:
+        return paired
+    usual = signed.by_directions()
+    has_words = (groups[0].a.labels["word"] != "").all()
+    sizes = [replace(signed, statistic=f"{OF_WORDS}{signed.statistic}")] if has_words else []
+    return [*paired, *([] if usual is None else [usual]), *sizes]
 
 
-def judged_statistics(
-    measure: Measure, paired: Sequence[tuple[str, str, PairedRuns]]
-) -> list[tuple[str, str, PairedRuns]]:
+def judged_statistics(paired: Sequence[PairedRuns]) -> list[PairedRuns]:
     """Those of `paired_statistics` that decide.
 
     The mean of both directions decides instead of that of all pairs, if both exist, and a category that has all items
     is judged once. Of templates both decide: the mean over all words is what a model has that says "he" of everybody.
     """
-    names = {(statistic, group) for statistic, group, _ in paired}
-    items = {statistic: pair.a.items for statistic, group, pair in paired if group == "all"}
+    keys = {pair.key for pair in paired}
+    items = {pair.statistic: pair.a.items for pair in paired if pair.group == "all"}
+    beside = [] if not paired else [NOT_JUDGED.get(paired[0].a.measure.summary)]
     return [
-        (statistic, group, pair)
-        for statistic, group, pair in paired
-        if (statistic in CROSSED or (f"{BALANCED}{statistic}", group) not in names)
-        and statistic != NOT_JUDGED.get(measure.summary)
-        and (group == "all" or not np.array_equal(pair.a.items, items.get(statistic, ())))
+        pair
+        for pair in paired
+        if (statistic(pair.statistic).crossed or (f"{BALANCED}{pair.statistic}", pair.group) not in keys)
+        and pair.statistic not in beside
+        and (pair.group == "all" or not np.array_equal(pair.a.items, items.get(pair.statistic, ())))
     ]
 
 
-def is_share(statistic: str) -> bool:
+def is_share(name: str) -> bool:
     """Whether it is a share of pairs won, over all pairs or in both directions alike."""
-    return statistic.removeprefix(BALANCED) == "bias-score"
+    return name.removeprefix(BALANCED) == "bias-score"
 
 
-def reference_value(measure: Measure, statistic: str) -> float | None:
+def reference_value(measure: Measure, name: str) -> float | None:
     """The value of a model without the preference that a statistic is about; None if there is none."""
-    if is_share(statistic) or statistic in OF_TERMS:
-        return measure.null
-    return 0.0
+    return measure.null if statistic(name).is_percent else 0.0
 
 
-def worsening_of(statistic: str, a: float, b: float, null: float | None) -> float:
+def worsening_of(name: str, a: float, b: float, null: float | None) -> float:
     """How much worse b is than a in the statistic's own sense of worse."""
-    if statistic in MORE_IS_BETTER:
+    better = statistic(name).better
+    if better == "higher":
         return a - b
-    if null is None or statistic in SIZES:
-        return b - a
-    return abs(b - null) - abs(a - null)
+    return b - a if null is None or better == "lower" else abs(b - null) - abs(a - null)
 
 
 def sizes_by_word(table: ScoreTable) -> Floats:
@@ -321,60 +312,39 @@ def sizes_by_word(table: ScoreTable) -> Floats:
 
 
 def apply_holm(
-    uncorrected: Sequence[Comparison], family: Callable[[Comparison], str] = lambda _: "all"
+    uncorrected: Iterable[Comparison], family: Callable[[Comparison], str] = lambda _: "all"
 ) -> tuple[Comparison, ...]:
     """The comparisons with `p_holm`, each over those of its family; an empty family: it is not tested."""
-    families = [family(comparison) for comparison in uncorrected]
-    adjusted: list[float | None] = [None] * len(families)
-    for name in {*families} - {""}:
-        members = [index for index, own in enumerate(families) if own == name]
-        for index, p in zip(members, holm([uncorrected[index].p for index in members]), strict=True):
-            adjusted[index] = p
-    return tuple(replace(comparison, p_holm=p) for comparison, p in zip(uncorrected, adjusted, strict=True))
+    corrected = list(uncorrected)
+    families: dict[str, list[int]] = {}
+    for index, comparison in enumerate(corrected):
+        families.setdefault(family(comparison), []).append(index)
+    families.pop("", None)
+    for members in families.values():
+        for index, p in zip(members, holm([corrected[index].p for index in members]), strict=True):
+            corrected[index] = replace(corrected[index], p_holm=p)
+    return tuple(corrected)
 
 
-def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Change:
+def change(pair: PairedRuns, *, rng: np.random.Generator) -> Change:
     """The statistic's change from run a to run b over the items given."""
-    if statistic == "icat":
+    if pair.statistic == "icat":
         first, second = by_term(pair.a), by_term(pair.b)
         difference = icat_change_interval(first, second, rng=rng)
         return Change(overall(first).icat, overall(second).icat, difference, None)
-    a, b = pair.values(statistic)
-    if statistic in CROSSED:
-        return Change(mean(a), mean(b), *crossed_mean(b - a, pair.units, rng=rng))
-    if is_share(statistic):
-        return Change(mean(a), mean(b), *_change_of_wins(pair, statistic))
+    a, b = pair.values()
+    if is_share(pair.statistic):
+        return Change(mean(a), mean(b), *_change_of_wins(pair))
     if a.size and not (b - a).any():
-        return Change(mean(a), mean(b), Value(0.0, 0.0, 0.0, NO_CHANGE, unit=unit_name(pair, statistic)), None)
-    return Change(mean(a), mean(b), mean_change(b - a, pair, statistic, rng=rng), _mean_test(b - a, pair, statistic))
+        return Change(mean(a), mean(b), Value(0.0, 0.0, 0.0, NO_CHANGE, unit=pair.unit), None)
+    return Change(mean(a), mean(b), pair.mean_interval(b - a, rng=rng), mean_test(b - a, 0.0, pair.units))
 
 
-def mean_change(values: Floats, pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Value:
-    """The mean of values by item, or by target term, with its interval over units."""
-    if statistic in OF_TERMS:
-        return replace(mean_interval(values, rng=rng, unit=UNIT), unit=TERM)
-    return replace(mean_interval(values, rng=rng, units=pair.units_for(statistic)), unit=unit_name(pair, statistic))
-
-
-def unit_name(pair: PairedRuns, statistic: str) -> str:
-    """What is resampled."""
-    if statistic.startswith(OF_WORDS):
-        return WORD
-    return TERM if statistic in OF_TERMS else pair.units.tag
-
-
-def _mean_test(values: Floats, pair: PairedRuns, statistic: str) -> float | None:
-    return mean_test(values, 0.0, pair.units_for(statistic))
-
-
-def _change_of_wins(pair: PairedRuns, statistic: str) -> tuple[Value, float | None]:
-    """The change of a bias score: Tango's interval, McNemar's exact test, or both over units.
-
-    Only where the scores themselves are the same is no change certain.
-    """
-    if pair.a.items.size and np.array_equal(pair.a.difference, pair.b.difference, equal_nan=True):
+def _change_of_wins(pair: PairedRuns) -> tuple[Value, float | None]:
+    """The change of a bias score: Tango's interval, McNemar's exact test, or both over units."""
+    if pair.a.items.size and pair.agree:
         return Value(0.0, 0.0, 0.0, NO_CHANGE, unit=pair.units.tag), 1.0
-    if statistic.startswith(BALANCED):
+    if pair.statistic.startswith(BALANCED):
         changes = 100.0 * (pair.b.wins.astype(np.float64) - pair.a.wins)
         return balanced_change(changes, pair.a.labels["direction"], pair.units)
     return wins_change(pair.a.wins, pair.b.wins, pair.units)
@@ -393,22 +363,59 @@ def wins_change(a: Flags, b: Flags, units: Units) -> tuple[Value, float | None]:
 
 def paired_groups(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, independent: bool = False
-) -> Iterator[tuple[str, PairedRuns]]:
+) -> Iterator[PairedRuns]:
     """The runs joined by item: group `all`, then each category; StatsError if no item is scored in both."""
     first, second = (ScoreTable.of(measure, rows, data=data, independent=independent) for rows in (a, b))
-    whole = _joined(first.headline_rows(), second.headline_rows())
+    whole = _joined(first.headline_rows(), second.headline_rows(), "all")
     if not (whole.a.is_scored & whole.b.is_scored).any():
         raise StatsError(f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data")
     others = dict(second.split_by("category"))
-    yield "all", whole
+    yield whole
     for group, part in first.split_by("category"):
-        yield group, _joined(part, others.get(group, second.take(np.empty(0, dtype=np.intp))))
+        yield _joined(part, others.get(group, second.take(np.empty(0, dtype=np.intp))), group)
 
 
-def _joined(a: ScoreTable, b: ScoreTable) -> PairedRuns:
+def _joined(a: ScoreTable, b: ScoreTable, group: str) -> PairedRuns:
     for table in (a, b):
         if np.unique(table.items).size < table.items.size:
             raise StatsError(f"an item of {table.data} occurs twice in one run; runs are joined by item")
     items, in_a, in_b = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
-    mine = a.take(in_a)
-    return PairedRuns(mine, replace(b.take(in_b), labels=mine.labels), a.items.size + b.items.size - 2 * items.size)
+    mine, left_out = a.take(in_a), a.items.size + b.items.size - 2 * items.size
+    return PairedRuns(mine, replace(b.take(in_b), labels=mine.labels), left_out, group)
+
+
+@dataclass(frozen=True, slots=True)
+class ContingencyTable:
+    """How often both predictors were right, only the first, only the second, or neither."""
+
+    both: int
+    first: int
+    second: int
+    neither: int
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.both + self.first + self.second + self.neither
+
+    @property
+    def disagreements(self) -> int:
+        """Items on which exactly one predictor is right; the test depends on these alone."""
+        return self.first + self.second
+
+
+def cross_tabulate(first: Flags, second: Flags) -> ContingencyTable:
+    """Contingency table of two correctness vectors over the same items in the same order."""
+    if first.shape != second.shape:
+        raise StatsError(f"{first.size} predictions against {second.size}: McNemar's test needs the same items in both")
+    counts = (first & second, first & ~second, ~first & second, ~first & ~second)
+    return ContingencyTable(*(int(cell.sum()) for cell in counts))
+
+
+def mcnemar_p(table: ContingencyTable) -> float | None:
+    """Two-sided exact p-value for equal accuracy over independent items; None without disagreements."""
+    if not table.disagreements:
+        return None
+    from scipy.stats import binomtest
+
+    return float(binomtest(table.first, table.disagreements).pvalue)

@@ -16,15 +16,16 @@ from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
 from unmask.core.estimate import Value
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats
-from unmask.stats.intervals import quantile
+from unmask.stats.intervals import critical, quantile
 
-ALPHA, POWER = 0.05, 0.80
+POWER = 0.80
 Versus = Literal["null", "model"]
 
 
 def detectable_difference(
-    value: Value, *, versus: Versus = "model", correlation: float = 0.0, alpha: float = ALPHA, power: float = POWER
+    value: Value, *, versus: Versus = "model", correlation: float = 0.0, alpha: float = LEVEL, power: float = POWER
 ) -> float:
     """The smallest difference that is seen with this power at the level `alpha`; NaN without an interval.
 
@@ -40,12 +41,12 @@ def detectable_difference(
 
 def standard_error(value: Value) -> float:
     """The standard error that the width of a 95% interval stands for; NaN without an interval."""
-    return (value.high - value.low) / 2 / quantile(1 - ALPHA / 2, value.df)
+    return (value.high - value.low) / 2 / critical(value.df)
 
 
 def from_error(error: float, value: float = 0.0) -> Value:
     """A value whose 95% interval stands for this standard error."""
-    half = quantile(1 - ALPHA / 2) * error
+    half = critical() * error
     return Value(value, value - half, value + half)
 
 
@@ -65,7 +66,7 @@ def required_pairs(
         return None
     share = effect / 100
     angle = 2 * math.asin(math.sqrt(0.5 + share)) - math.pi / 2
-    usual = ((norm.ppf(1 - ALPHA / 2) + norm.ppf(power)) / angle) ** 2 / decided  # Cohen (1988)
+    usual = ((norm.ppf(1 - LEVEL / 2) + norm.ppf(power)) / angle) ** 2 / decided  # Cohen (1988)
     around = (4 / share + 20) / decided  # a step of the level is one decision, worth 1 / share of them
     first, last = max(1, math.floor(usual - around)), math.ceil(usual + around)
     pairs = np.arange(first, last + 1, 1 if decided >= 1 else 1 + (last - first) // STEPS)
@@ -113,8 +114,8 @@ def power_of_pairs(effect: float, pairs: Floats, *, decided: float = 1.0) -> Flo
 
 def _exact_power(effect: float, decisions: Floats) -> Floats:
     """The chance that the two-sided binomial test of so many decisions rejects 50, as a share."""
-    quantile = np.asarray(binom.ppf(ALPHA / 2, decisions, 0.5), np.float64)
-    least = quantile - (2 * binom.cdf(quantile, decisions, 0.5) > ALPHA)  # the most losses that reject; -1: none
+    quantile = np.asarray(binom.ppf(LEVEL / 2, decisions, 0.5), np.float64)
+    least = quantile - (2 * binom.cdf(quantile, decisions, 0.5) > LEVEL)  # the most losses that reject; -1: none
     chance = 0.5 + min(effect, LARGEST) / 100
     return np.asarray(binom.cdf(least, decisions, chance) + binom.sf(decisions - least - 1, decisions, chance))
 

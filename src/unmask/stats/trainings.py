@@ -16,11 +16,9 @@ import numpy as np
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_CHANGE
-from unmask.stats.intervals import quantile, student_ends, upper_tail, without_interval
-from unmask.stats.power import ALPHA, standard_error
+from unmask.stats.intervals import critical, student_ends, upper_tail, without_interval
+from unmask.stats.power import standard_error
 from unmask.stats.units import NEGLIGIBLE, SamplingError, Units, sampling_error
-
-LEVEL = 0.95
 
 
 def pool_repeats(values: Sequence[Value], unit: str = "repeats") -> Value:
@@ -34,11 +32,10 @@ def pool_repeats(values: Sequence[Value], unit: str = "repeats") -> Value:
     found, count = np.array([each.value for each in values]), len(values)
     if not all(each.has_interval for each in values):
         return Value(float(found.mean()), method=f"no interval: one of {count} {unit} has none")
-    upper = (1 + LEVEL) / 2
-    errors = np.array([(each.high - each.low) / (2 * quantile(upper, each.df)) for each in values])
+    errors = np.array([standard_error(each) for each in values])
     within, between = float((errors**2).mean()), float((1 + 1 / count) * found.var(ddof=1))
     df = _degrees_of_freedom(within, between, count, min(math.inf if each.df is None else each.df for each in values))
-    mean, half = float(found.mean()), quantile(upper, df) * math.sqrt(within + between)
+    mean, half = float(found.mean()), critical(df) * math.sqrt(within + between)
     shown = None if math.isinf(df) else df
     return Value(mean, mean - half, mean + half, f"Rubin's rules over {count} {unit}", df=shown).widen()
 
@@ -113,7 +110,7 @@ class TrainingNoise:
         variance = of_items + times * (total - explained)
         uncertainty = (times * total) ** 2 / self.df + (of_items**2 / value.df if value.df else 0.0)
         df = variance**2 / uncertainty if uncertainty else value.df
-        half = quantile(1 - ALPHA / 2, df) * math.sqrt(variance)
+        half = critical(df) * math.sqrt(variance)
         method = f"{value.method}; {self.own.trainings} trainings"
         return replace(value, low=value.value - half, high=value.value + half, method=method, df=df)
 

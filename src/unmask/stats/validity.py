@@ -20,6 +20,7 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats, Measure, Row
 from unmask.stats.agreement import kendall, kendall_taus, spearman, spearman_rhos
 from unmask.stats.bootstrap import percentile_interval, resampled_items
@@ -30,8 +31,6 @@ from unmask.stats.paired import change, paired_groups
 from unmask.stats.regression import correlation
 from unmask.stats.table import ScoreTable, item_values
 from unmask.stats.units import MIN_CROSSED, Units, sampling_error
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +123,8 @@ def _separations(
     for a, b in combinations(sorted(rows, key=lambda dose: expected_trend([dose], statistic)[0]), 2):
         distance = round(float(np.diff(expected_trend([a, b], statistic))[0]))
         if distance:
-            _, pair = next(paired_groups(measure, rows[a], rows[b], data=data, independent=independent))
-            found = change(pair.restrict_to(statistic), statistic, rng=generator(seed, f"{a} {b}"))
+            whole = next(paired_groups(measure, rows[a], rows[b], data=data, independent=independent))
+            found = change(whole.restrict_to(statistic), rng=generator(seed, f"{a} {b}"))
             distances.append(distance)
             rises.append(found.difference.value)
             ps.append(found.p)

@@ -8,23 +8,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree as Xml
 
-from unmask.audit.gate_spec import GateResult, largest, unit_of
-from unmask.audit.interpretation import digits_of
+from unmask.audit.gate import GateResult, plain_statistic, unit_of
 from unmask.core.errors import one_line
+from unmask.core.statistic import LEVEL, statistic
 from unmask.core.types import ONE_TRAINING
 from unmask.findings import Cell, Table, markdown
 from unmask.findings.numbers import number, p_value, signed_number, signed_value
-from unmask.stats.paired import MORE_IS_BETTER, SIZES
-from unmask.stats.power import ALPHA
 
 if TYPE_CHECKING:
-    from unmask.stats.worsening import Answer, GateVerdict
+    from unmask.stats.worsening import Answer, Worsening
 
 Mark = Literal["pass", "FAIL", "CANNOT TELL", "note"]
 MARKS: dict[Answer, Mark] = {"not worse": "pass", "worse": "FAIL", "missing": "FAIL", "cannot tell": "CANNOT TELL"}
 NO_CHANGE = "no change"  # method where the runs agree on every item
 SUITE = "unmask gate"
-UNITS = {"appd": "of probability"}  # those that do not say what they are
 COLUMNS = (
     *("verdict", "data", "measure", "statistic", "baseline", "run", "worsening (95% interval)", "margin"),
     *("found in 80 of 100", "n"),
@@ -56,14 +53,14 @@ def entries(result: GateResult) -> list[GateEntry]:
     return [GateEntry(each.mark, *map(one_line, (each.data, each.name, each.text))) for each in found]
 
 
-def _listed(result: GateResult) -> list[GateVerdict]:
+def _listed(result: GateResult) -> list[Worsening]:
     """The verdicts over all items, and those on bias types that are worse."""
     return [each for each in result.verdicts if each.group == "all" or each.answer == "worse"]
 
 
 def _by_type(result: GateResult) -> list[GateEntry]:
     """A line for each dataset and measure: how many bias types are not worse, and what could go unseen in one."""
-    groups: dict[tuple[str, str], list[GateVerdict]] = {}
+    groups: dict[tuple[str, str], list[Worsening]] = {}
     worse = {(each.data, each.measure, each.group) for each in result.verdicts if each.answer == "worse"}
     for each in result.verdicts:
         if each.group != "all" and (each.data, each.measure, each.group) not in worse:
@@ -71,13 +68,11 @@ def _by_type(result: GateResult) -> list[GateEntry]:
     entries = []
     for (data, measure), verdicts in groups.items():
         types = len({each.group for each in verdicts})
-        if all(each.method == NO_CHANGE for each in verdicts):
+        if all(each.amount.method == NO_CHANGE for each in verdicts):
             found = f"{types} bias type{'s' if types > 1 else ''} unchanged"
         else:
             least = _sizes([each for each in verdicts if each.least], lambda each: each.least, " or ")
-            unseen = _sizes(
-                verdicts, lambda each: min(max(each.detectable, each.least), largest(each.statistic)), " or "
-            )
+            unseen = _sizes(verdicts, lambda each: min(max(each.detectable, each.least), _largest(each)), " or ")
             found = f"{types} bias type{'s' if types > 1 else ''}, none worse beyond chance"
             found += f" by {least} or more" if least else ""
             found += f"; less than {unseen} in one could go unseen" if unseen else ""
@@ -85,14 +80,14 @@ def _by_type(result: GateResult) -> list[GateEntry]:
     return entries
 
 
-def _sizes(verdicts: Sequence[GateVerdict], size: Callable[[GateVerdict], float], joint: str = " and ") -> str:
+def _sizes(verdicts: Sequence[Worsening], size: Callable[[Worsening], float], joint: str = " and ") -> str:
     """The largest size in each unit: `5.0 points and 0.16 nats`; empty if none is known."""
     largest: dict[str, tuple[float, int]] = {}
     for each in verdicts:
         unit, value = unit_of(each.statistic), size(each)
         if math.isfinite(value):
             largest[unit] = max(largest.get(unit, (0.0, 0)), (value, _digits(each)))
-    return joint.join(f"{number(value, digits)} {UNITS.get(unit, unit)}" for unit, (value, digits) in largest.items())
+    return joint.join(f"{number(value, digits)} {unit}" for unit, (value, digits) in largest.items())
 
 
 def lines(result: GateResult) -> list[str]:
@@ -128,11 +123,11 @@ def summary_line(result: GateResult) -> str:
     return text
 
 
-def _remedy(unsure: Sequence[GateVerdict]) -> str:
+def _remedy(unsure: Sequence[Worsening]) -> str:
     """What would let the gate tell."""
-    if any(each.method == ONE_TRAINING for each in unsure):
+    if any(each.amount.method == ONE_TRAINING for each in unsure):
         return "train several times (--seeds)"
-    margins = _sizes([each for each in unsure if each.margin], lambda each: each.margin)
+    margins = _sizes([each for each in unsure if each.margin], lambda each: each.margin or 0.0)
     return f"use more items, or accept a larger margin{f' than {margins}' if margins else ''}"
 
 
@@ -155,25 +150,25 @@ def _passed(result: GateResult) -> str:
     limits = any(each.against == "limit" for each in result.verdicts)
     if not judged:
         return "within the limits"
-    changed = [each for each in judged if each.method != NO_CHANGE]
+    changed = [each for each in judged if each.amount.method != NO_CHANGE]
     found = f"not worse by more than {_margins(changed)}" if changed else "unchanged"
     return f"{found}, and within the limits," if limits else found
 
 
-def _margins(verdicts: Sequence[GateVerdict]) -> str:
+def _margins(verdicts: Sequence[Worsening]) -> str:
     """The largest margin in each unit, and the usual one where the items are too few for that."""
     parts = []
     for unit in dict.fromkeys(unit_of(each.statistic) for each in verdicts):
         own = [each for each in verdicts if unit_of(each.statistic) == unit]
-        widest = max(own, key=lambda each: each.margin)
+        widest = max(own, key=lambda each: each.margin or 0.0)
         margin, least = (number(size, _digits(widest)) for size in (widest.margin, widest.least))
         by_data = widest.least and margin != least and unit != "nats"
-        text = _sizes(own, lambda each: each.margin)
+        text = _sizes(own, lambda each: each.margin or 0.0)
         parts.append(f"{text} (too few items for {least})" if by_data else text)
     return " and ".join(filter(None, parts))
 
 
-def describe(verdict: GateVerdict, among: int = 1) -> str:
+def describe(verdict: Worsening, among: int = 1) -> str:
     """The values, the worsening with its interval, and what it means."""
     if verdict.answer == "missing":
         return "cannot be judged: a value is missing"
@@ -186,18 +181,22 @@ def describe(verdict: GateVerdict, among: int = 1) -> str:
     return f"{after} {_limit_reading(verdict, f'the limits {mirror} and {before}')} (n {verdict.n:,})"
 
 
-def _name(verdict: GateVerdict) -> str:
+def _name(verdict: Worsening) -> str:
     group = "" if verdict.group == "all" else f", {verdict.group.partition('=')[2]}"
     return f"{verdict.measure} {verdict.statistic}{group}{' limit' if verdict.against == 'limit' else ''}"
 
 
-def _digits(verdict: GateVerdict) -> int:
-    return 1 if unit_of(verdict.statistic) == "points" else digits_of(verdict.statistic)
+def _digits(verdict: Worsening) -> int:
+    return plain_statistic(verdict.statistic).digits
 
 
-def _worsening(verdict: GateVerdict) -> str:
+def _largest(verdict: Worsening) -> float:
+    return plain_statistic(verdict.statistic).largest_worsening
+
+
+def _worsening(verdict: Worsening) -> str:
     """The worsening with its interval: signed, or in words where it is not the change from a to b."""
-    digits, amount = _digits(verdict), verdict.difference
+    digits, amount = _digits(verdict), verdict.amount
     if math.isclose(verdict.b_value - verdict.a_value, amount.value, abs_tol=1e-9):
         return signed_value(amount, digits)
     ends = (amount.low, amount.high) if amount.value > 0 else (-amount.high, -amount.low)
@@ -205,17 +204,18 @@ def _worsening(verdict: GateVerdict) -> str:
     return f"{number(abs(amount.value), digits)} {_way(verdict)} ({low} to {high})"
 
 
-def _way(verdict: GateVerdict) -> str:
+def _way(verdict: Worsening) -> str:
     """Where the value moved."""
-    worse = verdict.worsening > 0
-    if verdict.statistic in (*MORE_IS_BETTER, *SIZES):
-        return "higher" if worse == (verdict.statistic in SIZES) else "lower"
+    worse = verdict.amount.value > 0
+    better = statistic(verdict.statistic).better
+    if better in ("higher", "lower"):
+        return "higher" if worse == (better == "lower") else "lower"
     return f"{'farther from' if worse else 'nearer to'} {verdict.null or 0.0:g}"
 
 
-def _reading(verdict: GateVerdict, among: int) -> str:
+def _reading(verdict: Worsening, among: int) -> str:
     """The worsening, and what it means."""
-    if verdict.method == NO_CHANGE:
+    if verdict.amount.method == NO_CHANGE:
         return "unchanged"
     digits = _digits(verdict)
     change, margin = _worsening(verdict), number(verdict.margin, digits)
@@ -223,37 +223,33 @@ def _reading(verdict: GateVerdict, among: int) -> str:
         side = f"on the other side of {verdict.null or 0.0:g} now, by more than {margin}"
         found = side if verdict.turned else f"{change}, worse beyond chance"
         return f"{found}{_correction_text(verdict, digits)}"
-    if not verdict.difference.has_interval:
-        return f"{signed_number(verdict.worsening, digits)} without an interval: {verdict.method}"
+    if not verdict.amount.has_interval:
+        return f"{signed_number(verdict.amount.value, digits)} without an interval: {verdict.amount.method}"
     if verdict.answer == "cannot tell":
         visible = f"a worsening of {number(verdict.detectable, digits)} would be found in 80 of 100 cases"
-        found = (
-            visible
-            if verdict.detectable <= largest(verdict.statistic)
-            else "these data would hardly show any worsening"
-        )
+        found = visible if verdict.detectable <= _largest(verdict) else "these data would hardly show any worsening"
         return f"{change}; the margin is {margin}, {found}"
     return _passing(verdict, among)
 
 
-def _passing(verdict: GateVerdict, among: int) -> str:
+def _passing(verdict: Worsening, among: int) -> str:
     """A worsening that is within the margin."""
     digits = _digits(verdict)
     change, margin = _worsening(verdict), number(verdict.margin, digits)
-    if verdict.high <= 0:
+    if verdict.amount.high <= 0:
         return change if (way := _way(verdict)) in change else f"{change}, {way}"
-    if verdict.low > 0 and not verdict.tolerance:
-        if verdict.p_holm < ALPHA:
+    if verdict.amount.low > 0 and not verdict.tolerance:
+        if verdict.p_holm < LEVEL:
             least = number(verdict.least, digits)
             return f"{change}, worse beyond chance, but by less than {least}, which counts as unchanged"
-        ends = f"{number(verdict.low, digits)} to {number(verdict.high, digits)}"
+        ends = f"{number(verdict.amount.low, digits)} to {number(verdict.amount.high, digits)}"
         return f"worse by {ends}, within the margin {margin}; not beyond chance among {among} verdicts"
-    return f"{change}, within {'the tolerance and ' if verdict.low > 0 else ''}the margin {margin}"
+    return f"{change}, within {'the tolerance and ' if verdict.amount.low > 0 else ''}the margin {margin}"
 
 
-def _limit_reading(verdict: GateVerdict, limits: str) -> str:
+def _limit_reading(verdict: Worsening, limits: str) -> str:
     """Whether the value exceeds its limits, by how much, and what that means."""
-    digits, beyond = _digits(verdict), verdict.difference
+    digits, beyond = _digits(verdict), verdict.amount
     if beyond.value > 0:
         text = f"exceeds {limits} by {signed_value(beyond, digits)}"
     else:
@@ -264,7 +260,7 @@ def _limit_reading(verdict: GateVerdict, limits: str) -> str:
     return text if verdict.answer == "not worse" else f"{text}: the interval reaches beyond them, cannot tell"
 
 
-def _correction_text(verdict: GateVerdict, digits: int) -> str:
+def _correction_text(verdict: Worsening, digits: int) -> str:
     tolerance = f", tolerance {number(verdict.tolerance, digits)}" if verdict.tolerance else ""
     return f": p {p_value(verdict.p_holm)} after Holm{tolerance}"
 
@@ -275,7 +271,7 @@ def summary(result: GateResult) -> str:
         (
             *(MARKS[each.answer], each.data, *_name(each).split(" ", 1)),
             *(number(value, _digits(each)) for value in (each.a_value, each.b_value)),
-            "unchanged" if each.method == NO_CHANGE else signed_value(each.difference, _digits(each)),
+            "unchanged" if each.amount.method == NO_CHANGE else signed_value(each.amount, _digits(each)),
             *(number(value, _digits(each)) for value in (each.margin, each.detectable)),
             each.n,
         )
