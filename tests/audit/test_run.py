@@ -20,7 +20,6 @@ import unmask
 import zoo
 from report import fake
 from unmask import data as datasets
-from unmask.audit.command import command_line
 from unmask.audit.interpretation import lean
 from unmask.audit.result import load_audit
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName
@@ -459,20 +458,3 @@ def test_of_the_default_data_a_named_measure_takes_what_it_can_read() -> None:
     assert [one["name"] for one in templates.meta["data"]] == ["pronoun-templates"]
     both = unmask.audit(zoo.folder("gpt2"), options=limited)
     assert {one.measure for one in both.estimates} == {*DEFAULTS["causal"], "ppd"}
-
-
-def test_the_recorded_command_has_paths_from_the_working_folder_and_of_others_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One rule, which the page states: other paths would say where on a machine the files are."""
-    folder = tmp_path / "deep" / "inside"
-    folder.mkdir(parents=True)
-    (folder / "own.csv").write_text("more,less\nHe left.,She left.\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    for given in ("deep/inside/own.csv", "deep/../deep/inside/own.csv", folder / "own.csv"):
-        assert command_line("org/model", given, (), []) == "unmask audit org/model --data deep/inside/own.csv"
-    assert command_line(Path("deep/inside"), "crows-pairs", (), []) == "unmask audit deep/inside --data crows-pairs"
-    (tmp_path / "other").mkdir()
-    monkeypatch.chdir(tmp_path / "other")
-    for given in ("../deep/inside/own.csv", folder / "own.csv"):
-        assert command_line("../deep", given, (), []) == "unmask audit deep --data own.csv"

@@ -11,8 +11,8 @@ import yaml
 
 import unmask
 import zoo
-from unmask.cli import COMMANDS, main, make_app
-from unmask.cli.run_file import NOT_SAVED, read_run, run_words
+from unmask.cli import main
+from unmask.cli.run import prepare, read_run
 from unmask.core.errors import UnmaskError
 
 PAIRS = "more,less,category\nHe said so.,She said so.,gender\nMy father left.,My mother left.,family\n"
@@ -55,9 +55,10 @@ def test_a_run_file_has_the_options_the_checksums_and_the_versions(run_file: Pat
     content = yaml.safe_load(run_file.read_text())
     first = unmask.load("first")
     assert content["command"] == "audit"
-    expected = {"model": "bert", "data": ["own.csv"], "measure": ["cps", "aul"], "seed": 3, "no-store": True}
+    assert content["on"] == {"model": "bert"}
+    assert content["options"] == {"data": ["own.csv"], "measures": ["cps", "aul"], "seed": 3, "store": False}
     defaults = {"precision": "plain", "dtype": "fp32", "parallel": 4, "timeout": 120.0, "retries": 6}
-    assert content["options"] == expected | defaults
+    assert defaults.items() <= content["defaults"].items()
     assert content["files"] == {"own.csv": first.meta["data"][0]["sha256"]}
     assert content["models"] == [{"id": first.models[0]["id"], "fingerprint": first.models[0]["fingerprint"]}]
     assert content["versions"] == first.meta["versions"]
@@ -65,7 +66,8 @@ def test_a_run_file_has_the_options_the_checksums_and_the_versions(run_file: Pat
 
 def test_an_audit_is_repeated_exactly_from_its_file_and_from_its_folder(run_file: Path, say: Say) -> None:
     first = unmask.load("first")
-    assert first.meta["details"]["command"] == (
+    assert first.request is not None
+    assert first.request.command_line() == (
         "unmask audit bert --data own.csv --measure cps --measure aul --seed 3 --no-store"
     )
     for source in ("audit.yaml", "first"):
@@ -75,14 +77,14 @@ def test_an_audit_is_repeated_exactly_from_its_file_and_from_its_folder(run_file
         assert again.meta["estimates"] == first.meta["estimates"]
         assert again.items.equals(first.items)
         assert again.meta["tables"] == first.meta["tables"]
-        assert again.meta["options"] == first.meta["options"]
+        assert again.request == first.request
 
 
 def test_further_options_replace_those_of_the_file(run_file: Path, say: Say) -> None:
     code, said = say("run", "audit.yaml", "--measure", "pll", "--out", "again", "--no-report", "--quiet")
     assert (code, said) == (0, "")
     assert unmask.load("again").measures() == ("pll",)
-    assert unmask.load("again").meta["options"]["seed"] == 3
+    assert unmask.load("again").request.options["seed"] == 3  # type: ignore[union-attr]
 
 
 def test_changed_data_are_refused_unless_accepted(run_file: Path, say: Say, tmp_path: Path) -> None:
@@ -158,36 +160,33 @@ def test_what_is_no_run_file_is_refused_in_one_line(say: Say, tmp_path: Path) ->
 def test_a_result_whose_command_is_unknown_or_damaged_is_refused(run_file: Path, say: Say, tmp_path: Path) -> None:
     path = tmp_path / "first" / "result.json"
     meta = json.loads(path.read_text(encoding="utf-8"))
-    for command in (None, 3, "", "rm -rf /", "unmask", "unmask audit --limit x", "unmask audit 'x", "unmask data show"):
-        meta["details"]["command"] = command
+    request = meta["request"]
+    for damaged in (
+        *(None, 3, "", [], {}),
+        *({**request, "command": command} for command in (None, 3, "", "rm -rf /", "data show", "run")),
+        *({**request, "options": options} for options in (None, [], {"limit": "x"}, {"nope": 1}, {"data": [None]})),
+    ):
+        meta["request"] = damaged
         path.write_text(json.dumps(meta), encoding="utf-8")
         code, said = say("run", "first")
         assert (code, said.count("\n")) == (2, 1), said
 
 
 def test_code_of_a_model_needs_the_flag_on_the_command_line(run_file: Path) -> None:
-    edit(run_file, options={"model": "bert", "trust-remote-code": True})
+    edit(run_file, on={"model": "bert"}, options={"trust-remote-code": True})
     with pytest.raises(UnmaskError, match="add --trust-remote-code"):
-        run_words(read_run(run_file))
-    _, words = run_words(read_run(run_file), ["--trust-remote-code"])
-    assert words.count("--trust-remote-code") == 1
+        prepare(read_run(run_file))
+    _, command = prepare(read_run(run_file), ["--trust-remote-code"])
+    assert command.params["trust_remote_code"] is True
 
 
-def test_every_command_that_writes_a_result_can_be_saved() -> None:
-    import typer
-
-    found = set()
-    for name, command in typer.main.get_command(make_app()).commands.items():  # type: ignore[attr-defined]
-        for path, each in {
-            name: command,
-            **{f"{name} {k}": v for k, v in getattr(command, "commands", {}).items()},
-        }.items():
-            names = {parameter.name for parameter in each.params}
-            if "as_json" in names and "quiet" in names:
-                found.add(path)
-                assert {*NOT_SAVED} - {"out"} <= names, path
-    assert {"audit", "diagnose", "mitigate", "task", "vectors", "corpus count", "study"} <= found
-    assert "run" in COMMANDS
+def test_options_can_be_named_as_they_are_written(run_file: Path) -> None:
+    """In a file written by hand."""
+    content = {"model": "bert", "measure": "cps", "no-store": True, "data-dir": "d", "tf32": True}
+    run_file.write_text(yaml.safe_dump({"command": "audit", "options": content}), encoding="utf-8")
+    params = prepare(read_run(run_file))[1].params
+    assert (params["model"], params["measures"], params["tf32"]) == ("bert", ["cps"], True)
+    assert (params["store"], str(params["data_dir"])) == (True, "d")  # the switch --no-store is on
 
 
 def test_a_command_of_two_words_is_repeated(say: Say, tmp_path: Path) -> None:
@@ -203,14 +202,18 @@ def test_a_command_of_two_words_is_repeated(say: Say, tmp_path: Path) -> None:
     assert unmask.load("two").meta["findings"] == unmask.load("one").meta["findings"]
 
 
-def test_objects_of_python_have_no_command(tmp_path: Path) -> None:
+def test_objects_of_python_have_no_command(tmp_path: Path, say: Say) -> None:
     own = unmask.data.from_records([("He ran home.", "She ran home."), ("He sat.", "She sat.")])
-    result = unmask.audit(zoo.folder("bert-uncased"), data=own, measures="pll")
-    assert result.meta["details"]["command"] is None
+    result = unmask.audit(zoo.folder("bert-uncased"), data=own, measures="pll", out=tmp_path / "own")
+    assert result.request is not None
+    assert not result.request.has_names
+    code, said = say("run", "own")
+    assert (code, "objects of Python" in said) == (2, True)
 
 
 def test_an_absolute_path_is_not_recorded(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text(PAIRS, encoding="utf-8")
     model = zoo.folder("bert-uncased")
     result = unmask.audit(model, data=tmp_path / "own.csv", measures="pll", limit=1, data_dir=tmp_path)
-    assert result.meta["details"]["command"] == f"unmask audit {model.name} --data own.csv --measure pll --limit 1"
+    assert result.request is not None
+    assert result.request.command_line() == f"unmask audit {model.name} --data own.csv --measure pll --limit 1"

@@ -22,6 +22,7 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.files import plain
 from unmask.core.options import Options, fill_groups
+from unmask.core.request import with_request
 from unmask.core.types import Dataset
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result, build
@@ -77,6 +78,7 @@ class DesignPlan:
         return self.design_effect if self.between_effect is None else self.between_effect
 
 
+@with_request("plan", "runs")
 def plan(
     *runs: Run, data: str | Path | Dataset | Sequence[Any] = (), out: str | Path | None = None, **options: Any
 ) -> Result:

@@ -13,7 +13,6 @@ from typing import Any
 
 from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
 from unmask.audit.checks import Evidence, check_repeats, checks
-from unmask.audit.command import COMMAND, audit_words, command_line
 from unmask.audit.parquet import Tables, group_columns
 from unmask.audit.plan import Data, engine_for, load_datasets, measures_for
 from unmask.audit.result import AuditResult
@@ -22,6 +21,7 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, Precision, Serving, fill_groups
 from unmask.core.progress import report_preparation, steps_of
+from unmask.core.request import with_request
 from unmask.core.types import Check, Dataset, Measure, Row
 from unmask.data.items import list_warning
 from unmask.findings.envelope import ITEMS, TOKENS, build
@@ -37,6 +37,7 @@ RECORDED = ("name", "title", "reads", "citation", "summary", "null", "in_nats", 
 Plan = Sequence[tuple[Dataset, Sequence[Measure]]]
 
 
+@with_request("audit", "model")
 def audit(
     model: str | Path | Lm | None = None,
     *,
@@ -117,8 +118,6 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups)
     scored = _score(models, plan, tables, run, independent=independent)
     details |= {"precision": [asdict(each) for each in scored.certificates]}
-    words = audit_words(*how, run, precision, independent=independent)
-    details[COMMAND] = command_line(model, None if data is DEFAULT_DATA else data, named, words)
     found = correct_headlines(scored.estimates, [measure.name for measure in _used_measures(plan) if measure.baseline])
     meta = build("audit", title=lm.facts.id, **facts, estimates=found, checks=scored.checks, details=details)
     assert folder.path is not None

@@ -18,7 +18,7 @@ from typing import Any
 
 import typer
 
-from unmask.cli.console import invoked, repeat_options, valued_options
+from unmask.cli.console import find_command, repeat_options, valued_options
 from unmask.core import signals
 from unmask.core.boundary import has_surrogates
 from unmask.core.errors import MAX_FOUND, MAX_MESSAGE, DataError, UnmaskError, one_line, quote, shorten
@@ -123,8 +123,8 @@ def run_command(words: list[str]) -> int:
     command = typer.main.get_command(make_app(words[:1] if named and not completing else COMMANDS))
     if completing:  # the shell asks for completions, which the command prints
         command.main(prog_name="unmask")
-    given = repeat_options(words, valued_options(command, words))
-    invoked.set(tuple(given))
+    inner, _ = find_command(command, [word for word in words[:2] if not word.startswith("-")])
+    given = repeat_options(words, valued_options(inner))
     try:
         with command.make_context("unmask", given) as context:
             command.invoke(context)

@@ -18,7 +18,7 @@ from unmask.core.signals import READINGS, keep
 def audit(  # noqa: PLR0913, PLR0917 - the parts of the command
     model: options.Model = None,
     data: options.Data = None,
-    measure: options.Measures = None,
+    measures: options.Measures = None,
     out: options.Out = None,
     precision: Annotated[
         Precision,
@@ -50,7 +50,7 @@ def audit(  # noqa: PLR0913, PLR0917 - the parts of the command
     from unmask.models.builtin import BUILT_IN
 
     check_names(split_names(data))
-    measures = MEASURES.find_all(split_names(measure))
+    MEASURES.find_all(split_names(measures))  # an unknown name is an error before torch is imported
     folder = out or new_folder(model or BUILT_IN)
     keep(READINGS if run.store else "")
     with progress_bar(quiet=output.quiet) as progress:
@@ -61,7 +61,7 @@ def audit(  # noqa: PLR0913, PLR0917 - the parts of the command
         result = run_audit(
             model,
             data=split_names(data) or DEFAULT_DATA,
-            measures=measures,
+            measures=split_names(measures),
             out=folder,
             precision=precision,
             independent=independent,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 RUNS = Path("unmask-runs")
-invoked: ContextVar[tuple[str, ...]] = ContextVar("invoked", default=())  # the words of the running command
 
 
 def repeat_options(argv: list[str], valued: Collection[str] = ()) -> list[str]:
@@ -50,10 +48,9 @@ def find_command(command: Any, words: Sequence[str]) -> tuple[Any, int]:
     return command, used
 
 
-def valued_options(command: Any, words: Sequence[str]) -> set[str]:
-    """The options that take a value, of the subcommand that the first words name."""
-    subcommand, _ = find_command(command, [word for word in words[:2] if not word.startswith("-")])
-    options = [each for each in subcommand.params if not getattr(each, "is_flag", True)]
+def valued_options(command: Any) -> set[str]:
+    """The options of a command that take a value."""
+    options = [each for each in command.params if not getattr(each, "is_flag", True)]
     return {flag for option in options for flag in option.opts}
 
 

@@ -59,7 +59,9 @@ Data = Annotated[
         autocompletion=complete_data,
     ),
 ]
-Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.", autocompletion=complete_measures)]
+Measures = Annotated[
+    list[str] | None, typer.Option("--measure", help="Measure; can be repeated.", autocompletion=complete_measures)
+]
 Groups = Mapping[str, OptionGroup]  # a parameter that takes the options of several things, by name
 Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")]
 
@@ -82,7 +84,7 @@ class Output:
 
     def finish(self, result: Result, show: Callable[[Any], None] | None = None) -> None:
         """Print the result (`show` if it has its own form), write its page and run file, and say where it is."""
-        from unmask.cli import run_file
+        from unmask.cli.run import describe_difference, save_run
 
         if self.as_json:
             terminal.print_json(result.meta)
@@ -90,10 +92,10 @@ class Output:
             show(result)
         else:
             terminal.show_sections(result.findings)
-        if difference := run_file.describe_difference(result):
+        if difference := describe_difference(result):
             terminal.say(f"unmask: {difference}")
         if self.save_config is not None:
-            self.say(f"run file in {run_file.save_run(self.save_config, result)}")
+            self.say(f"run file in {save_run(self.save_config, result)}")
         if result.folder is None:
             return
         from unmask.findings.envelope import PAGE

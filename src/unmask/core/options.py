@@ -12,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.progress import Progress
+from unmask.core.request import note_groups
 
 MAX_SEED = 2**32 - 1  # of numpy's and transformers' generators
 
@@ -97,22 +98,6 @@ def literal_choices(hint: Any) -> tuple[str, ...]:
     return ()
 
 
-def option_words(group: Any) -> list[str]:
-    """The words of the command line that set an option group to these values; defaults are left out."""
-    words: list[str] = []
-    for each in fields(group):
-        value = getattr(group, each.name)
-        default = each.default if each.default is not MISSING else each.default_factory()  # type: ignore[operator]
-        if not each.metadata.get("help") or value == default:
-            continue
-        flag = (each.metadata["flag"].split() or [f"--{each.name.replace('_', '-')}"])[0]
-        if isinstance(value, bool):
-            words.append(flag)
-        else:
-            words += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
-    return words
-
-
 def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
     """Build option groups from keyword arguments, each a whole group by its name or a field of one.
 
@@ -132,6 +117,7 @@ def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
         values = {key: given[key] for key in names[name] if key in given}
         values |= {key: Path(value) for key, value in values.items() if key in paths and isinstance(value, str)}
         built.append(replace(base, **values))
+    note_groups(built)
     return tuple(built)
 
 

@@ -14,6 +14,7 @@ from unmask.core.estimate import Estimate
 from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import steps_of
+from unmask.core.request import with_request
 from unmask.corpus.count_findings import count_estimates, count_finding, summarize
 from unmask.corpus.counting import CorpusCounts, TermCounter, count_files
 from unmask.corpus.flag_findings import EXAMPLES, flag_estimates, flag_finding, summarize_flags
@@ -36,6 +37,7 @@ Files = PathLike | Sequence[PathLike]
 SENTENCES = "sentences.csv"
 
 
+@with_request("corpus count", "files")
 def count(
     files: Files, *, out: PathLike | None = None, count_with: Callable[..., CorpusCounts] = count_files, **options: Any
 ) -> Result:
@@ -90,6 +92,7 @@ def _count(
     )
 
 
+@with_request("corpus flag", "files")
 def flag(files: Files, *, out: PathLike | None = None, **options: Any) -> Result:
     """Write the sentences of a corpus that have a word of a group and an attribute of a lexicon.
 
@@ -169,6 +172,7 @@ def _documents(
         step((number + 1) / len(paths))
 
 
+@with_request("corpus vectors", "files")
 def vectors(
     files: Files,
     *,
@@ -262,6 +266,7 @@ def _train_and_measure(  # noqa: PLR0913, PLR0917 - the parts of a run
     )
 
 
+@with_request("corpus bias", "files")
 def bias(
     files: Files, model: PathLike | None = None, *, placebo: Files = (), out: PathLike | None = None, **options: Any
 ) -> Result:

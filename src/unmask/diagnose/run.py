@@ -14,6 +14,7 @@ from unmask.audit.session import Session, unique_name
 from unmask.core.errors import DataError, ModelError, UnmaskError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, fill_groups
+from unmask.core.request import with_request
 from unmask.core.types import Dataset
 from unmask.data.matrices import ScoreMatrix
 from unmask.diagnose import DIAGNOSES, EVERYTHING
@@ -41,6 +42,7 @@ class DiagnosisCase:
     notes: list[str] = field(default_factory=list)
 
 
+@with_request("diagnose", "models", target="names")
 def diagnose(
     names: str | Diagnosis | Sequence[str | Diagnosis],
     models: Model | Sequence[Model] = (),

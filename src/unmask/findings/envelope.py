@@ -1,6 +1,6 @@
 """The result of every command: one object, one folder, one loader.
 
-    DIR/result.json      kind, models, data, options, versions, estimates, findings, checks, details
+    DIR/result.json      kind, models, data, options, request, versions, estimates, findings, checks, details
     DIR/items.parquet    one row per item and measure, where items are scored
     DIR/tokens.parquet   one row per token, where tokens are scored
     DIR/report.html      the page
@@ -20,10 +20,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from unmask.core.boundary import read_json
+from unmask.core.boundary import read_json, validate
 from unmask.core.errors import ResultError, UnknownName
 from unmask.core.estimate import Estimate
 from unmask.core.files import RESULT_FILES, plain, writing
+from unmask.core.request import Request, current_request
 from unmask.core.statistic import BALANCED
 from unmask.core.types import Check
 from unmask.findings import storage
@@ -71,6 +72,12 @@ class Result:
         except OSError:
             return None
         return None if time is None else datetime.fromtimestamp(time, UTC)
+
+    @property
+    def request(self) -> Request | None:
+        """What was asked: the command that this is the result of; None if it was not asked by name."""
+        stored = self.meta.get("request")
+        return None if stored is None else validate(Request, stored, f"the request of {self.folder}", ResultError)
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -199,12 +206,17 @@ def build(  # noqa: PLR0913 - the parts of a result
     models: Sequence[Mapping[str, Any]] = (),
     data: Iterable[Mapping[str, Any]] = (),
     options: Mapping[str, Any] | None = None,
+    request: Request | None = None,
     estimates: Iterable[Estimate] = (),
     findings: Iterable[Section] = (),
     checks: Iterable[Check] = (),
     details: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The content of `result.json`; `title` and `lead` head its page, `details` belong to the kind."""
+    """The content of `result.json`; `title` and `lead` head its page, `details` belong to the kind.
+
+    Without `request` it is that of the public function that runs.
+    """
+    request = request or current_request()
     several = {"models": list(models)} if len(models) > 1 else {}
     content: dict[str, Any] = plain(
         {
@@ -217,6 +229,7 @@ def build(  # noqa: PLR0913 - the parts of a result
             **several,
             "data": list(data),
             "options": options or {},
+            "request": None if request is None else request.without_paths(),
             "versions": versions(),
             "estimates": [estimate_json(estimate) for estimate in estimates],
             "checks": list(checks),

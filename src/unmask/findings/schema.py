@@ -166,6 +166,7 @@ class StoredResult(TypedDict):
     models: NotRequired[list[StoredModel]]
     data: list[StoredData]
     options: dict[str, Any]
+    request: NotRequired[dict[str, Any] | None]
     versions: dict[str, str]
     estimates: list[StoredEstimate]
     checks: list[StoredCheck]

@@ -29,6 +29,7 @@ from unmask.core.boundary import Rows, read_json, validate
 from unmask.core.errors import DataError, ResultError, quote
 from unmask.core.files import file_name
 from unmask.core.options import MAX_SEED, check_number
+from unmask.core.request import with_request
 from unmask.core.types import Check, Dataset, Outcome, Pair, Row, Side
 from unmask.data.formats import read_bytes, records, user_path
 from unmask.data.items import own_items, user_dataset
@@ -78,6 +79,7 @@ class Sample:
         return {name: text for name, text in known.items() if text}
 
 
+@with_request("import", "samples")
 def import_samples(
     samples: str | Path, *, out: str | Path, data: str | Path | None = None, model: str = "", seed: int = 0
 ) -> AuditResult:

@@ -11,6 +11,7 @@ from unmask.audit.plan import engine_for
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import with_label, with_prefix
+from unmask.core.request import with_request
 from unmask.data.formats import is_file
 from unmask.data.language import LATIN, main_script
 from unmask.data.texts import TrainingCorpus, load_corpus
@@ -43,6 +44,7 @@ Files = str | Path | Sequence[str | Path]
 LEAD = "Changes of bias, of words that have a gender, and of language modelling ability."
 
 
+@with_request("mitigate", "model", target="method")
 def mitigate(  # noqa: PLR0913 - the parts of the command
     method: str | Method,
     model: str | Path | None = None,

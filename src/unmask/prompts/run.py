@@ -14,6 +14,7 @@ from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, Serving, fill_groups
 from unmask.core.progress import steps_of
+from unmask.core.request import with_request
 from unmask.data.formats import read_bytes, read_records, records
 from unmask.data.pairs import slug
 from unmask.data.prompts import Prompt
@@ -36,6 +37,7 @@ COLUMNS = ("text", "category", "form", "biased", "fair", "why")
 UNDECIDED = "undecided"  # key of the details: how many prompts wait for annotators
 
 
+@with_request("prompts", "model")
 def prompts(
     model: str | Path | Lm | None = None,
     *,

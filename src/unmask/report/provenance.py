@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from unmask.audit.command import COMMAND
 from unmask.audit.result import AuditResult
+from unmask.core.request import Request
 
 
 def repeat_command(result: AuditResult) -> str:
     """The command that repeats an audit, with the revision of the model that was measured.
 
-    It is the one recorded. A result of objects of Python has none: the command is made of its
-    facts, folders and files by their names, because a result records no paths.
+    It is made of the request. Objects of Python have no names in it: those of the facts stand there, folders and
+    files by their names, because a result records no paths.
     """
-    model = result.meta.get("model") or {}
-    recorded = (result.meta.get("details") or {}).get(COMMAND)
-    if not recorded:
-        return _from_facts(result)
-    words = shlex.split(str(recorded))
-    return shlex.join([_model(model) if word == model.get("id") else word for word in words])
+    request = result.request or Request("audit", options={"measures": list(result.measures())})
+    options = dict(request.options)
+    if not _is_named(options.get("data", "")) or result.request is None:
+        options["data"] = [_data(card) for card in result.meta.get("data") or ()]
+    return replace(request, on={"model": _model(result.meta.get("model") or {})}, options=options).command_line()
 
 
-def _from_facts(result: AuditResult) -> str:
-    model, options = result.meta.get("model") or {}, result.meta.get("options") or {}
-    words = ["unmask", "audit", _model(model)]
-    words += ["--data", *(_data(card) for card in result.meta.get("data") or ())]
-    measures = options.get("measures") or result.measures()
-    words += ["--measure", *map(str, measures)] if measures else []
-    words += [part for name in ("limit", "tokens") if options.get(name) for part in (f"--{name}", str(options[name]))]
-    words += ["--seed", str(options["seed"])] if options.get("seed") else []
-    words += ["--dtype", str(model["dtype"])] if model.get("dtype", "fp32") in ("bf16", "fp16") else []
-    words += ["--independent"] if options.get("independent") else []
-    return shlex.join(words)
+def _is_named(value: Any) -> bool:
+    return value is not None and not (isinstance(value, list) and None in value)
 
 
 def names_files(result: AuditResult) -> bool:

@@ -14,6 +14,7 @@ from unmask.audit.session import Session, unique_name
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, Serving, fill_groups
+from unmask.core.request import with_request
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
@@ -45,6 +46,7 @@ class TaskResult:
     labels: LabelBias | None = None  # of the training data
 
 
+@with_request("task", "models", target="name")
 def task(
     name: str | Task,
     models: str | Path | Sequence[str | Path] = (),

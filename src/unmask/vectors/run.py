@@ -12,6 +12,7 @@ from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.progress import silent
+from unmask.core.request import with_request
 from unmask.data.files import sha256_of
 from unmask.data.formats import check_words, is_file, read_table, read_words
 from unmask.findings import Section
@@ -34,6 +35,7 @@ LEAD = (
 )
 
 
+@with_request("vectors", "source")
 def vectors(
     source: str | Path | None = None,
     *,
