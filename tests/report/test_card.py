@@ -93,7 +93,7 @@ def test_a_file_that_is_not_a_card_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_card_whose_yaml_is_damaged_is_one_line_and_stays(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text("---\nlicense: [\n---\ntext\n", encoding="utf-8")
-    with pytest.raises(ResultError, match=r"README\.md, line 1: not YAML"):
+    with pytest.raises(ResultError, match=r"README\.md, line 2: not YAML"):
         card.write(fake.whole(), path)
     assert path.read_text(encoding="utf-8") == "---\nlicense: [\n---\ntext\n"
 

@@ -158,9 +158,7 @@ def _find_command(request: Request) -> tuple[TyperCommand, list[str]]:
     return command, words[used:]
 
 
-def prepare(
-    run_file: RunFile, extra: Sequence[str] = (), *, name: str = "the run file"
-) -> tuple[RunFile, typer.Context]:
+def prepare(run_file: RunFile, extra: Sequence[str] = (), *, name: str = "the run file") -> tuple[RunFile, Any]:
     """The command that does this run, ready to be invoked; `extra` words replace options of the file.
 
     Also returned is the run with the options that are left of it.
@@ -186,7 +184,7 @@ def prepare(
     return kept, command.make_context(f"unmask {run_file.command}", words, default_map=values)
 
 
-def _is_given(context: typer.Context, name: str | None) -> bool:
+def _is_given(context: Any, name: str | None) -> bool:
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 

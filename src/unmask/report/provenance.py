@@ -16,9 +16,9 @@ def repeat_command(result: AuditResult) -> str:
     It is made of the request. Objects of Python have no names in it: those of the facts stand there, folders and
     files by their names, because a result records no paths.
     """
-    request = result.request or Request("audit", options={"measures": list(result.measures())})
+    request = result.request or Request("audit", options={"data": None, "measures": list(result.measures())})
     options = dict(request.options)
-    if not _is_named(options.get("data", "")) or result.request is None:
+    if not _is_named(options.get("data", "")):
         options["data"] = [_data(card) for card in result.meta.get("data") or ()]
     return replace(request, on={"model": _model(result.meta.get("model") or {})}, options=options).command_line()
 
