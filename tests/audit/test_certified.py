@@ -22,7 +22,7 @@ from unmask.core.options import Opening
 from unmask.core.types import Card, Dataset, Pair
 from unmask.measures import find
 from unmask.models import Engine, Lm, open_lm, precision
-from unmask.models.finite import NOT_FINITE
+from unmask.models.lm import NOT_FINITE
 
 NAMES = ("cps", "aul", "sld")
 NOUNS = (

@@ -15,13 +15,13 @@ from unmask.measures import MEASURES
 
 if TYPE_CHECKING:  # these import torch, and pages read `COMMAND` alone
     from unmask.audit.plan import Data
-    from unmask.models import Lm
+    from unmask.models import Model
 
 COMMAND = "command"  # key of the details of a result
 
 
 def command_line(
-    model: str | Path | Lm | None, data: Data | Sequence[Data] | None, measures: Sequence[Measure], words: Sequence[str]
+    model: Model | None, data: Data | Sequence[Data] | None, measures: Sequence[Measure], words: Sequence[str]
 ) -> str | None:
     """The command that repeats an audit with these options; `data` is None for the default data.
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import copy
 import mmap
 import struct
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from math import prod
@@ -24,10 +23,12 @@ from typing import Any
 import numpy as np
 
 from unmask.core.errors import ModelError, quote
-from unmask.core.files import sha256_of, writing
+from unmask.core.files import sha256_of
+from unmask.core.options import Opening
 from unmask.core.types import Floats
+from unmask.models.checkpoint import Checkpoint, read_checkpoint
+from unmask.models.folder import ModelFolder, find_folder, link_files
 
-SUFFIX = ".gguf"
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _ROPE_FACTORS = "rope_freqs.weight"  # Llama 3.1 and later: what the rotary frequencies are divided by
 _STRING, _ARRAY = 8, 9
@@ -78,12 +79,7 @@ class GgufFile:
         first, *others = [name for name, _ in weights.most_common()]
         return ", ".join([f"{first} ({tensors[first]} tensors)", *(f"{name} ({tensors[name]})" for name in others)])
 
-    @property
-    def origin(self) -> dict[str, str]:
-        """What results record about the file."""
-        return {"format": "GGUF", "quantisation": self.quantisation, "sha256": sha256_of(self.path)}
-
-    def check_loaded(self, config: Any, needed: int) -> None:
+    def check_size(self, config: Any, needed: int) -> None:
         """Refuse a file of which transformers does not read every weight, or whose positions it does not scale.
 
         `needed` is the number of weights of the model that it makes from the configuration.
@@ -105,15 +101,18 @@ class GgufFile:
                 f"({quote(self.architecture)}): some would be left out or random; give the original checkpoint"
             )
 
-    def scale_positions(self, model: Any) -> None:
-        """Divide the rotary frequencies by the factors in the file, if it has any, as llama.cpp does."""
+    def scale_positions(self, model: Any, *_: Any) -> tuple[Any, dict[str, str]]:
+        """Divide the rotary frequencies by the factors in the file, if it has any, as llama.cpp does: a change."""
         import torch
 
+        origin = {"format": "GGUF", "quantisation": self.quantisation, "sha256": sha256_of(self.path)}
         tensor = next((tensor for tensor in self.tensors if tensor.name == _ROPE_FACTORS), None)
         if tensor is None:
-            return
+            return model, origin
         rotary = getattr(model.base_model, "rotary_emb", None)
-        factors = self._read_floats(tensor)
+        factors: Floats = np.fromfile(self.path, dtype="<f4", count=tensor.weights, offset=tensor.begin).astype(
+            np.float64
+        )
         if rotary is None or tensor.type != _F32 or rotary.inv_freq.shape != factors.shape or not (factors > 0).all():
             raise ModelError(
                 f"{self.path.name} has factors of rotary frequencies ({_ROPE_FACTORS}) that do not fit "
@@ -122,9 +121,36 @@ class GgufFile:
         rotary.inv_freq /= torch.from_numpy(factors).to(rotary.inv_freq)
         rotary.original_inv_freq = rotary.inv_freq.clone()
         model.config.rope_factors = factors.tolist()  # for the fingerprint
+        return model, origin
 
-    def _read_floats(self, tensor: GgufTensor) -> Floats:
-        return np.fromfile(self.path, dtype="<f4", count=tensor.weights, offset=tensor.begin).astype(np.float64)
+
+def load_gguf(reference: str, how: Opening) -> Checkpoint:
+    """The checkpoint of a file: a path, or `owner/name/file.gguf` of the hub, which is downloaded.
+
+    The folder that transformers is given has nothing but a link to the file: it would read a tokenizer that lies beside
+    it.
+    """
+    path = Path(reference)
+    name, revision, offline = path.name, None, how.offline
+    if not path.is_file():
+        name, at, revision = reference.partition("@")
+        owner, repository, file = name.split("/", 2)
+        hub = replace(find_folder(f"{owner}/{repository}{at}{revision}", how), name=name)
+        with hub.loading():
+            found = hub.find(file, required=True)
+        assert found is not None
+        path, revision, offline = found, hub.at_commit_of(found).revision, hub.offline
+    gguf = read_gguf(path)
+    links = link_files((LINK, path.resolve()))
+    folder = ModelFolder(name, links.name, revision, offline, reading=partial(parse_once, {}))
+    checkpoint = read_checkpoint(folder, how, "header", gguf_file=LINK)
+    return replace(
+        checkpoint,
+        loading={"config": checkpoint.config},  # reading the header again would take seconds
+        check_size=partial(gguf.check_size, checkpoint.config),
+        changes=(gguf.scale_positions,),
+        warnings=(f"weights were dequantised from GGUF: {gguf.quantisation}",),
+    )
 
 
 def read_gguf(path: Path) -> GgufFile:
@@ -148,37 +174,23 @@ def read_gguf(path: Path) -> GgufFile:
 
 
 @contextmanager
-def read_once() -> Iterator[None]:
-    """Let transformers parse the header of a file once for configuration and tokenizer, without a progress bar."""
+def parse_once(headers: dict[str, Any]) -> Iterator[None]:
+    """Let transformers parse a header once for configuration and tokenizer, kept in `headers`; no progress bar."""
     reader: Any = import_module("transformers.modeling_gguf_pytorch_utils")
     load, bar = reader.load_gguf_checkpoint, reader.tqdm
 
     def load_once(path: str, return_tensors: bool = False, **options: Any) -> Any:
         if return_tensors:
             return load(path, return_tensors=True, **options)
-        status = Path(path).stat()
-        return copy.deepcopy(_parse(load, path, status.st_size, status.st_mtime_ns))
+        if path not in headers:
+            headers[path] = load(path)
+        return copy.deepcopy(headers[path])
 
     reader.load_gguf_checkpoint, reader.tqdm = load_once, lambda values, **_: values
     try:
         yield
     finally:
         reader.load_gguf_checkpoint, reader.tqdm = load, bar
-
-
-@lru_cache(maxsize=1)
-def _parse(load: Callable[[str], Any], path: str, _: int, __: int) -> Any:
-    """What transformers reads of a header; size and time tell versions of a file apart."""
-    return load(path)
-
-
-@cache
-def isolate(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder with nothing but a link to the file: transformers would read a tokenizer that lies beside it."""
-    folder = tempfile.TemporaryDirectory(prefix="unmask-gguf-")
-    with writing(Path(folder.name)):
-        (Path(folder.name) / LINK).symlink_to(path)
-    return folder
 
 
 class _Header:
