@@ -20,7 +20,7 @@ import zoo
 from serving import running
 from unmask.models import Lm
 from unmask.models.endpoint import client
-from unmask.models.opening import open_lm
+from unmask.models.loading import open_lm
 
 KEY = "sk-zz-secret-5d1f"
 NAME = "served"

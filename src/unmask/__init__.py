@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from unmask.interchange.lm_eval import import_samples
     from unmask.interchange.run import export
     from unmask.mitigate.run import mitigate
-    from unmask.models.opening import open_lm as open_model
+    from unmask.models.loading import open_lm as open_model
     from unmask.prompts.run import prompts
     from unmask.report.run import report
     from unmask.studies.run import study
@@ -66,7 +66,7 @@ _HOMES = {
     "import_samples": "unmask.interchange.lm_eval",
     "load": "unmask.audit.result",
     "mitigate": "unmask.mitigate.run",
-    "open_model": "unmask.models.opening",
+    "open_model": "unmask.models.loading",
     "plan": "unmask.audit.power_plan",
     "prompts": "unmask.prompts.run",
     "report": "unmask.report.run",

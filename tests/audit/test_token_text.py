@@ -12,7 +12,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 import unmask
 import zoo
 from unmask.audit.token_text import PART, glyphs, readable
-from unmask.models.opening import open_lm
+from unmask.models.loading import open_lm
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from unmask.models.endpoint.client import Client, Refused, parse_address
 from unmask.models.endpoint.completions import Completions
 from unmask.models.endpoint.contract import Contract
 from unmask.models.endpoint.lm import echo_answer
-from unmask.models.endpoint.opening import _is_same, _known
+from unmask.models.endpoint.loading import _is_same, _known
 
 TEXT = "The nurse said so."
 TOKENS, VALUES = ["<s>", "The", " nurse", " said", " so", ".", " He"], [None, -2.5, -7.0, -1.0, -3.5, -0.5, -2.0]

@@ -31,7 +31,7 @@ from unmask.mitigate.evaluation import (
 )
 from unmask.mitigate.professions import profession_estimates
 from unmask.models.engine import Engine
-from unmask.models.opening import open_lm
+from unmask.models.loading import open_lm
 from unmask.stats.paired import Comparison, comparisons
 from unmask.training.utility import Ability
 

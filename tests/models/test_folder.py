@@ -22,7 +22,7 @@ from unmask.core.options import Opening
 from unmask.models import open_lm
 from unmask.models.classifier import open_classifier
 from unmask.models.eraser import Eraser, save_eraser
-from unmask.models.opening import wrap_lm
+from unmask.models.loading import wrap_lm
 
 INDEX = "model.safetensors.index.json"
 

@@ -21,7 +21,7 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.options import Opening
 from unmask.models import open_encoder, open_lm
 from unmask.models.classifier import new_classifier
-from unmask.models.opening import wrap_lm
+from unmask.models.loading import wrap_lm
 from unmask.models.states import mean_states
 from unmask.models.weights import fingerprint
 

@@ -19,7 +19,7 @@ from unmask.core.options import Opening
 from unmask.core.types import Probe
 from unmask.models import Engine, Lm, open_lm
 from unmask.models.fast.shortcuts import Shortcuts
-from unmask.models.opening import wrap_lm
+from unmask.models.loading import wrap_lm
 from unmask.models.prefixes import LARGEST_TREE, SHORTEST_PREFIX, pack_trees, plant_trees
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}

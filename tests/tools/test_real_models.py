@@ -9,7 +9,7 @@ import pytest
 import zoo
 from tools import real_models
 from unmask.core.types import Pair
-from unmask.models.opening import open_lm
+from unmask.models.loading import open_lm
 
 
 def test_every_measure_that_applies_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ from unmask.mitigate.spec import Method, MitigationOptions, StaticOptions
 from unmask.mitigate.static import FILES, mitigate_vectors
 from unmask.mitigate.training_pairs import check_overlap, trained_data
 from unmask.models import Engine, Lm, open_lm
-from unmask.models.opening import GGUF
+from unmask.models.loading import GGUF
 from unmask.training import TrainSettings
 from unmask.training.distributed import is_main_process, on_main_process, world_size
 

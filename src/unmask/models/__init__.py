@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from unmask.models.answerer import Answerer
     from unmask.models.engine import Engine
     from unmask.models.lm import Lm, TextModel
-    from unmask.models.opening import Model, list_models, open_encoder, open_lm
+    from unmask.models.loading import Model, list_models, open_encoder, open_lm
     from unmask.models.store import Store
 
-_OPENING = dict.fromkeys(("Model", "list_models", "open_encoder", "open_lm"), "opening")
+_LOADING = dict.fromkeys(("Model", "list_models", "open_encoder", "open_lm"), "loading")
 _MODELS = dict.fromkeys(("Lm", "TextModel"), "lm")
-_HOMES = {"Answerer": "answerer", "Engine": "engine", "Store": "store", **_MODELS, **_OPENING}
+_HOMES = {"Answerer": "answerer", "Engine": "engine", "Store": "store", **_MODELS, **_LOADING}
 __getattr__ = lazy_names(__name__, _HOMES)
 
 __all__ = ["Answerer", "Engine", "Lm", "Model", "Store", "TextModel", "list_models", "open_encoder", "open_lm"]

@@ -16,7 +16,7 @@ from typing import Any
 from unmask.core.boundary import validate
 from unmask.core.errors import ModelError, quote
 from unmask.core.options import Opening
-from unmask.models.checkpoint import DTYPES, SHORT_TEXT, Checkpoint, load_folder
+from unmask.models.checkpoint import DTYPES, SHORT_TEXT, ModelCheckpoint, load_folder
 from unmask.models.folder import (
     ADAPTER_CONFIG,
     ModelFolder,
@@ -26,7 +26,7 @@ from unmask.models.folder import (
     read_object,
 )
 from unmask.models.lm import ModelKind
-from unmask.models.opening import ADAPTED, find_checkpoint, find_loader, is_path
+from unmask.models.loading import ADAPTED, find_checkpoint, find_loader, is_path
 from unmask.models.weights import fingerprint, refuse_not_finite
 
 WEIGHTS, _PICKLED = "adapter_model.safetensors", "adapter_model.bin"
@@ -59,7 +59,7 @@ def read_config(folder: ModelFolder) -> tuple[AdapterConfig, Path]:
     return config, path
 
 
-def load_adapted(reference: str, how: Opening) -> Checkpoint:
+def load_adapted(reference: str, how: Opening) -> ModelCheckpoint:
     """The checkpoint of `BASE+ADAPTER`, which must not be adapted or built in themselves."""
     name, _, adapter = reference.rpartition("+")
     base = find_checkpoint(name, how)
@@ -72,7 +72,7 @@ def load_adapted(reference: str, how: Opening) -> Checkpoint:
     return _adapt(base, find_folder(adapter, how))
 
 
-def load_with_base(adapter: ModelFolder, how: Opening) -> Checkpoint:
+def load_with_base(adapter: ModelFolder, how: Opening) -> ModelCheckpoint:
     """The checkpoint of an adapter, with the base model that it names."""
     base = read_config(adapter)[0].base_model_name_or_path
     if not base:
@@ -83,7 +83,7 @@ def load_with_base(adapter: ModelFolder, how: Opening) -> Checkpoint:
     return _adapt(find_checkpoint(base, how), adapter)
 
 
-def _adapt(base: Checkpoint, adapter: ModelFolder) -> Checkpoint:
+def _adapt(base: ModelCheckpoint, adapter: ModelFolder) -> ModelCheckpoint:
     """The checkpoint of a base model, which is loaded in fp32 and changed by an adapter."""
     import torch
 
@@ -100,7 +100,7 @@ def _adapt(base: Checkpoint, adapter: ModelFolder) -> Checkpoint:
 
 
 def merge_adapter(
-    model: Any, tokenizer: Any, kind: ModelKind, *, base: Checkpoint, adapter: ModelFolder, peft_type: str
+    model: Any, tokenizer: Any, kind: ModelKind, *, base: ModelCheckpoint, adapter: ModelFolder, peft_type: str
 ) -> tuple[Any, dict[str, str]]:
     """Merge an adapter into the weights of its base model, in fp32, and go back to the dtype: a change.
 

@@ -17,7 +17,7 @@ from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 
 if TYPE_CHECKING:
-    from unmask.models.checkpoint import Checkpoint
+    from unmask.models.checkpoint import ModelCheckpoint
 
 BUILT_IN = "builtin"
 FOLDER = Path(str(files("unmask.models") / "builtin"))
@@ -53,7 +53,7 @@ def builtin_models(folder: Path | None = None) -> dict[str, BuiltinModel]:
 SIBLINGS = tuple(name for name, model in builtin_models().items() if model.update is not None)
 
 
-def load_builtin(reference: str, how: Opening) -> Checkpoint:
+def load_builtin(reference: str, how: Opening) -> ModelCheckpoint:
     """The checkpoint of a model by its name."""
     from unmask.models.checkpoint import read_checkpoint
     from unmask.models.folder import find_folder

@@ -51,7 +51,7 @@ Change = Callable[[Any, Any, ModelKind], tuple[Any, dict[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class ModelCheckpoint:
     """A model in files: its configuration is read, its weights are not."""
 
     name: str  # in results
@@ -120,7 +120,7 @@ class Checkpoint:
             ),
         )
 
-    def _check_weights(self, kind: ModelKind) -> Checkpoint:
+    def _check_weights(self, kind: ModelKind) -> ModelCheckpoint:
         """The checkpoint, its weights files found and checked: they are whole, and enough for its configuration."""
         import torch
 
@@ -190,16 +190,16 @@ class Checkpoint:
         return head
 
 
-def read_checkpoint(folder: ModelFolder, how: Opening, part: str = "config.json", **files: Any) -> Checkpoint:
+def read_checkpoint(folder: ModelFolder, how: Opening, part: str = "config.json", **files: Any) -> ModelCheckpoint:
     """The checkpoint of a folder, its configuration read; `files` are arguments of every `from_pretrained`."""
-    checkpoint = Checkpoint(folder.name, folder, how, None, files=files)
+    checkpoint = ModelCheckpoint(folder.name, folder, how, None, files=files)
     with folder.loading(part):
         config = auto_class("AutoConfig").from_pretrained(**checkpoint.source)
         check_sizes(config.to_dict(), folder.name)
     return replace(checkpoint, config=config)
 
 
-def load_folder(reference: str, how: Opening) -> Checkpoint:
+def load_folder(reference: str, how: Opening) -> ModelCheckpoint:
     """The checkpoint of a folder or of a repository of the hub; of an adapter, with the base model that it names."""
     folder = find_folder(reference, how)
     with folder.loading():

@@ -17,7 +17,7 @@ from unmask.core.types import Floats
 from unmask.models.batches import chunks_by_length
 from unmask.models.checkpoint import AUTO_CLASSES, auto_class, device_for, try_out
 from unmask.models.lm import ModelFacts, max_length, refuse_bad_outputs
-from unmask.models.opening import find_checkpoint
+from unmask.models.loading import find_checkpoint
 
 TextOrPair = tuple[str, str | None]
 Texts = Sequence[TextOrPair]

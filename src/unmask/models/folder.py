@@ -122,12 +122,11 @@ class ModelFolder:
         path = self.find(CONFIG, required=not self.offline)  # says what is wrong with a name or the network
         if path is not None:
             return path
-        if self.is_local or not self.offline:
-            raise ModelError(
-                f"cannot open {self.name}: it has no {CONFIG}; give a folder, or the hub name, of a whole model"
-            )
-        reason, advice = self._offline_reason()
-        raise ModelError(f"cannot open {self.name}: it is not in the cache, and {reason} ({advice})")
+        problem, advice = f"it has no {CONFIG}", "give a folder, or the hub name, of a whole model"
+        if self.offline and not self.is_local:
+            reason, advice = self._offline_reason()
+            problem = f"it is not in the cache, and {reason}"
+        raise ModelError(f"cannot open {self.name}: {problem}; {advice}")
 
     def at_commit_of(self, path: Path | None) -> ModelFolder:
         """The same at the commit of one of its files: all files are then of one state of the repository."""

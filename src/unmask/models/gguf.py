@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import mmap
+import os
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ from unmask.core.errors import ModelError, quote
 from unmask.core.files import sha256_of
 from unmask.core.options import Opening
 from unmask.core.types import Floats
-from unmask.models.checkpoint import Checkpoint, read_checkpoint
+from unmask.models.checkpoint import ModelCheckpoint, read_checkpoint
 from unmask.models.folder import ModelFolder, find_folder, link_files
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
@@ -124,7 +125,7 @@ class GgufFile:
         return model, origin
 
 
-def load_gguf(reference: str, how: Opening) -> Checkpoint:
+def load_gguf(reference: str, how: Opening) -> ModelCheckpoint:
     """The checkpoint of a file: a path, or `owner/name/file.gguf` of the hub, which is downloaded.
 
     The folder that transformers is given has nothing but a link to the file: it would read a tokenizer that lies beside
@@ -159,9 +160,9 @@ def read_gguf(path: Path) -> GgufFile:
         raise ModelError(f"{path.name}: GGUF files need gguf and accelerate: pip install 'unmask[gguf]'")
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            file = _Header(path, content).read()
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        reason = getattr(error, "strerror", None) or error
+            file = _read_header(path, content)
+    except (OSError, ValueError, KeyError, OverflowError, struct.error) as error:  # an empty file cannot be mapped
+        reason = getattr(error, "strerror", None) or f"its header is damaged: {error}"
         raise ModelError(f"{path} cannot be read ({reason}): copy or download it again") from error
     kind, parts = file.metadata.get("general.type", "model"), file.metadata.get("split.count", 1)
     if kind != "model":
@@ -193,90 +194,74 @@ def parse_once(headers: dict[str, Any]) -> Iterator[None]:
         reader.load_gguf_checkpoint, reader.tqdm = load, bar
 
 
-class _Header:
-    """A cursor over the bytes of a file."""
+def _read_header(path: Path, content: mmap.mmap) -> GgufFile:
+    """The header at the beginning of a file; ValueError or struct.error where it is damaged."""
+    magic = content.read(len(_MAGIC))
+    if magic != _MAGIC:
+        raise ModelError(f"{path} is not a GGUF file: it begins with {magic!r}, expected GGUF")
+    version = _number(content, "I")
+    if version not in _VERSIONS:
+        raise ModelError(f"{path} is of GGUF version {version}, expected 2 or 3: convert it again")
+    tensors, values = _number(content, "Q"), _number(content, "Q")
+    metadata = {_string(content): _value(content) for _ in range(values)}
+    table = [_tensor(content) for _ in range(tensors)]
+    alignment = metadata.get("general.alignment", 32)
+    if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20 or not table:
+        raise ValueError("its alignment, or table of tensors")
+    begin = -(-content.tell() // alignment) * alignment
+    placed = tuple(replace(tensor, begin=begin + tensor.begin) for tensor in table)
+    for tensor in placed:
+        if tensor.begin + _size(path, tensor) > len(content):
+            raise ModelError(f"{path} is truncated: {quote(tensor.name)} ends behind it; download it again")
+    known = {key: value for key, value in metadata.items() if value is not None}
+    return GgufFile(path, known, placed)
 
-    def __init__(self, path: Path, content: mmap.mmap) -> None:
-        self._path, self._content, self._at = path, content, 0
 
-    def read(self) -> GgufFile:
-        if self._content[:4] != _MAGIC:
-            raise ModelError(f"{self._path} is not a GGUF file: it begins with {self._content[:4]!r}, expected GGUF")
-        self._at = 4
-        version = self._number("I")
-        if version not in _VERSIONS:
-            raise ModelError(f"{self._path} is of GGUF version {version}, expected 2 or 3: convert it again")
-        tensors, values = self._number("Q"), self._number("Q")
-        metadata = {}
-        for _ in range(values):
-            key = self._string()
-            value = self._value(self._number("I"))
-            if value is not None:
-                metadata[key] = value
-        table = [self._tensor() for _ in range(tensors)]
-        alignment = metadata.get("general.alignment", 32)
-        if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20 or not table:
-            raise self._damage()
-        begin = -(-self._at // alignment) * alignment
-        placed = tuple(GgufTensor(name, shape, kind, begin + offset) for name, shape, kind, offset in table)
-        for tensor in placed:
-            if tensor.begin + self._size(tensor) > len(self._content):
-                raise ModelError(f"{self._path} is truncated: {quote(tensor.name)} ends behind it; download it again")
-        return GgufFile(self._path, metadata, placed)
+def _number(content: mmap.mmap, code: str) -> Any:
+    return struct.unpack(f"<{code}", content.read(struct.calcsize(code)))[0]
 
-    def _damage(self) -> ModelError:
-        return ModelError(f"{self._path} is damaged (its header, byte {self._at:,}): copy or download it again")
 
-    def _take(self, size: int) -> bytes:
-        begin, self._at = self._at, self._at + size
-        if self._at > len(self._content):
-            raise self._damage()
-        return self._content[begin : self._at]
+def _string(content: mmap.mmap) -> str:
+    begin = content.tell() + 8
+    content.seek(_number(content, "Q"), os.SEEK_CUR)
+    return content[begin : content.tell()].decode()
 
-    def _number(self, code: str) -> Any:
-        return struct.unpack(f"<{code}", self._take(struct.calcsize(code)))[0]
 
-    def _string(self) -> str:
-        try:
-            return self._take(self._number("Q")).decode()
-        except UnicodeDecodeError as error:
-            raise self._damage() from error
+def _value(content: mmap.mmap) -> Any:
+    """A single value; None for an array, which is only skipped."""
+    kind = _number(content, "I")
+    if kind == _STRING:
+        return _string(content)
+    if kind != _ARRAY:
+        return _number(content, _SCALARS[kind])
+    inner, count = _number(content, "I"), _number(content, "Q")
+    if inner != _STRING:
+        content.seek(struct.calcsize(_SCALARS[inner]) * count, os.SEEK_CUR)
+        return None
+    for _ in range(count):
+        content.seek(_number(content, "Q"), os.SEEK_CUR)
+    return None
 
-    def _value(self, kind: int) -> Any:
-        """A single value; None for an array, which is only skipped."""
-        if kind == _STRING:
-            return self._string()
-        if kind == _ARRAY:
-            inner, count = self._number("I"), self._number("Q")
-            if inner == _STRING:
-                for _ in range(count):
-                    self._take(self._number("Q"))
-            elif inner in _SCALARS:
-                self._take(struct.calcsize(_SCALARS[inner]) * count)
-            else:
-                raise self._damage()
-            return None
-        if kind not in _SCALARS:
-            raise self._damage()
-        return self._number(_SCALARS[kind])
 
-    def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
-        name, dimensions = self._string(), self._number("I")
-        if not 1 <= dimensions <= 4:
-            raise self._damage()
-        return name, tuple(self._number("Q") for _ in range(dimensions)), self._number("I"), self._number("Q")
+def _tensor(content: mmap.mmap) -> GgufTensor:
+    """An entry of the table, which says where behind the header the tensor begins."""
+    name, dimensions = _string(content), _number(content, "I")
+    if not 1 <= dimensions <= 4:
+        raise ValueError(f"{dimensions} dimensions")
+    shape = tuple(_number(content, "Q") for _ in range(dimensions))
+    return GgufTensor(name, shape, _number(content, "I"), _number(content, "Q"))
 
-    def _size(self, tensor: GgufTensor) -> int:
-        """Its size in bytes."""
-        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
 
-        try:
-            block, size = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.type)]
-        except (ValueError, KeyError):
-            raise ModelError(
-                f"{self._path} has a tensor {quote(tensor.name)} of the unknown type {tensor.type}: "
-                "update gguf and unmask"
-            ) from None
-        if tensor.shape[0] % block or not all(tensor.shape):
-            raise self._damage()
-        return int(tensor.weights // block * size)
+def _size(path: Path, tensor: GgufTensor) -> int:
+    """The size of a tensor in bytes."""
+    from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
+
+    try:
+        block, size = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.type)]
+    except (ValueError, KeyError):
+        raise ModelError(
+            f"{path} has a tensor {quote(tensor.name)} of the unknown type {tensor.type}: update gguf and unmask"
+        ) from None
+    if tensor.shape[0] % block or not all(tensor.shape):
+        raise ValueError("the shape of a tensor")
+    return int(tensor.weights // block * size)

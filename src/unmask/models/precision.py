@@ -22,7 +22,7 @@ def ladder(lm: Lm) -> tuple[Lm, ...]:
     """The precisions of a model in fp32, the fastest first and fp32 last; fp32 alone where nothing is faster."""
     device = lm.network.device
     if device.type == "cuda":
-        steps = [_in_16_bits(lm, torch.float16), _with_tf32(lm)]
+        steps = [_in_16_bits(lm, torch.float16), _lm(lm, lm.network.with_tf32(), "fp32+tf32")]
     else:
         steps = [_in_16_bits(lm, torch.bfloat16)] if has_bf16_products() else []
     return (*(step for step in steps if step is not None), lm)
@@ -52,10 +52,6 @@ def _in_16_bits(lm: Lm, dtype: torch.dtype) -> Lm | None:
     except (TypeError, RuntimeError, AttributeError, ValueError):
         return None
     return _lm(lm, small_network, {torch.float16: "fp16", torch.bfloat16: "bf16"}[dtype], "+fp32 head")
-
-
-def _with_tf32(lm: Lm) -> Lm:
-    return _lm(lm, lm.network.with_tf32(), "fp32+tf32")
 
 
 def _lm(lm: Lm, network: Network, dtype: str, head: str = "") -> Lm:

@@ -15,13 +15,13 @@ from typing import Any
 
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
-from unmask.models.checkpoint import Checkpoint
-from unmask.models.opening import find_checkpoint
+from unmask.models.checkpoint import ModelCheckpoint
+from unmask.models.loading import find_checkpoint
 
 GROUP = 32  # inputs that share a scale in int4; int8 has one scale for each output
 
 
-def load_quantised(reference: str, how: Opening) -> Checkpoint:
+def load_quantised(reference: str, how: Opening) -> ModelCheckpoint:
     """The checkpoint of a model whose weights are quantised once it is loaded."""
     original = find_checkpoint(reference, replace(how, dtype="fp32"))
     change = partial(quantise, dtype=how.dtype, name=original.name)

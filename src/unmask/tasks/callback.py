@@ -19,7 +19,7 @@ from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
 from unmask.models import Engine
 from unmask.models.classifier import Classifier
-from unmask.models.opening import wrap_lm
+from unmask.models.loading import wrap_lm
 from unmask.tasks import TASKS
 from unmask.tasks.spec import Task, TaskSettings
 

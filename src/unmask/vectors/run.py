@@ -18,7 +18,7 @@ from unmask.findings import Section
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
 from unmask.models import open_encoder
-from unmask.models.opening import GGUF
+from unmask.models.loading import GGUF
 from unmask.vectors import VECTOR_MEASURES
 from unmask.vectors.directions import GENDER
 from unmask.vectors.evaluation import Source, run_measure

@@ -7,7 +7,7 @@ import pytest
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.models.endpoint.client import parse_address
-from unmask.models.opening import ENDPOINT
+from unmask.models.loading import ENDPOINT
 
 
 def test_the_base_url_is_what_is_before_completions() -> None:

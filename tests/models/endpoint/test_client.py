@@ -16,7 +16,7 @@ from unmask.core.files import cache_dir
 from unmask.core.options import Opening, Serving
 from unmask.models.endpoint import client
 from unmask.models.endpoint.client import _retry_after, parse_address
-from unmask.models.endpoint.opening import open_endpoint
+from unmask.models.endpoint.loading import open_endpoint
 
 PASSING = ("429", "500", "dropped", "truncated", "half")
 

@@ -23,9 +23,9 @@ from unmask.models import Engine, Store
 from unmask.models.endpoint import lm as endpoint_lm
 from unmask.models.endpoint import words
 from unmask.models.endpoint.lm import LEAST_REPEATED
-from unmask.models.endpoint.opening import open_endpoint
+from unmask.models.endpoint.loading import open_endpoint
 from unmask.models.fill import top_words
-from unmask.models.opening import open_lm
+from unmask.models.loading import open_lm
 
 SENTENCES = ("The nurse said so.", "Their naïve 日本 neighbour 😀 left!", "  Two  spaces. ", "日木 and 日本")
 
@@ -222,7 +222,7 @@ def test_what_an_endpoint_cannot_give_is_one_line(server: Server) -> None:
             open_endpoint(server.url, how, Serving())
     with pytest.raises(ModelError, match="certified decisions"):
         unmask.audit(lm, data="nine-axes", precision="certified")
-    with pytest.raises(ModelError, match="served_model x is the model of an endpoint"):
+    with pytest.raises(ModelError, match="names a model of an endpoint"):
         open_lm("builtin-causal", Opening(), Serving(served_model="x"))
 
 

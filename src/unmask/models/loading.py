@@ -29,7 +29,7 @@ from unmask.core.types import Kind
 from unmask.models.builtin import BUILT_IN, builtin_models, load_builtin
 from unmask.models.checkpoint import (
     LM_ENDINGS,
-    Checkpoint,
+    ModelCheckpoint,
     device_for,
     has_lm_head,
     is_bidirectional,
@@ -48,12 +48,12 @@ _NO_HEAD = "opened without a head: only its hidden states are read"
 
 
 @dataclass(frozen=True, slots=True)
-class Loader:
+class ModelLoader:
     """One form of model reference: `load` opens a model whose weights are read here, `connect` one that is served."""
 
     name: str
     matches: Callable[[str, Opening], bool]
-    load: Callable[[str, Opening], Checkpoint] | None = None
+    load: Callable[[str, Opening], ModelCheckpoint] | None = None
     connect: Callable[[str, Opening, Serving], TextModel] | None = None
     order: int = 5  # those of a lower order are asked first
 
@@ -81,41 +81,43 @@ def _is_of_hub(reference: str, _: Opening) -> bool:
     return is_name and reference.partition("@")[0].count("/") <= 1 and not is_file
 
 
-def _load_quantised(reference: str, how: Opening) -> Checkpoint:
+def _load_quantised(reference: str, how: Opening) -> ModelCheckpoint:
     from unmask.models.quantised import load_quantised
 
     return load_quantised(reference, how)
 
 
-def _load_adapted(reference: str, how: Opening) -> Checkpoint:
+def _load_adapted(reference: str, how: Opening) -> ModelCheckpoint:
     from unmask.models.adapter import load_adapted
 
     return load_adapted(reference, how)
 
 
-def _load_gguf(reference: str, how: Opening) -> Checkpoint:
+def _load_gguf(reference: str, how: Opening) -> ModelCheckpoint:
     from unmask.models.gguf import load_gguf
 
     return load_gguf(reference, how)
 
 
 def _connect(reference: str, how: Opening, serving: Serving) -> TextModel:
-    from unmask.models.endpoint.opening import open_endpoint
+    from unmask.models.endpoint.loading import open_endpoint
 
     return open_endpoint(reference, how, serving)
 
 
-ENDPOINT = Loader("endpoint", lambda reference, _: reference.lower().startswith(SCHEMES), connect=_connect, order=0)
-QUANTISED_MODEL = Loader("quantised", lambda _, how: how.dtype in QUANTISED, _load_quantised, order=1)
-BUILTIN = Loader("builtin", lambda reference, _: reference in builtin_models(), load_builtin, order=2)
-FOLDER = Loader("folder", lambda reference, _: os.path.isdir(reference), load_folder, order=3)  # noqa: PTH112
-ADAPTED = Loader("adapter", _is_adapted, _load_adapted, order=4)
-GGUF_FILE = Loader("gguf", _is_gguf, _load_gguf)
-HUB = Loader("hub", _is_of_hub, load_folder, order=9)
-LOADERS = Registry("loader", Loader, home=__name__, group="unmask.loaders", order=lambda loader: loader.order)
+ENDPOINT = ModelLoader(
+    "endpoint", lambda reference, _: reference.lower().startswith(SCHEMES), connect=_connect, order=0
+)
+QUANTISED_MODEL = ModelLoader("quantised", lambda _, how: how.dtype in QUANTISED, _load_quantised, order=1)
+BUILTIN = ModelLoader("builtin", lambda reference, _: reference in builtin_models(), load_builtin, order=2)
+FOLDER = ModelLoader("folder", lambda reference, _: os.path.isdir(reference), load_folder, order=3)  # noqa: PTH112
+ADAPTED = ModelLoader("adapter", _is_adapted, _load_adapted, order=4)
+GGUF_FILE = ModelLoader("gguf", _is_gguf, _load_gguf)
+HUB = ModelLoader("hub", _is_of_hub, load_folder, order=9)
+LOADERS = Registry("loader", ModelLoader, home=__name__, group="unmask.loaders", order=lambda loader: loader.order)
 
 
-def find_loader(reference: str, how: Opening) -> Loader:
+def find_loader(reference: str, how: Opening) -> ModelLoader:
     """The loader of a reference; ModelError with what was expected if there is none."""
     loaders = sorted(LOADERS.values(), key=lambda loader: loader.order)
     loader = next((loader for loader in loaders if loader.matches(reference, how)), None)
@@ -130,7 +132,7 @@ def find_loader(reference: str, how: Opening) -> Loader:
     raise ModelError(f"no {what} {quote(reference)}: give {form}, a hub name, or nothing")
 
 
-def find_checkpoint(ref: str | Path | None, how: Opening) -> Checkpoint:
+def find_checkpoint(ref: str | Path | None, how: Opening) -> ModelCheckpoint:
     """The checkpoint that a reference names, its configuration read; ModelError for an endpoint, which has none."""
     reference = _reference(ref)
     loader = find_loader(reference, how)
@@ -182,7 +184,7 @@ def open_lm(ref: Model | None = None, how: Opening | None = None, serving: Servi
         if loader.connect is not None:
             return loader.connect(reference, how, serving)
         if serving.served_model is not None:
-            raise ModelError(f"served_model {serving.served_model} is the model of an endpoint: give the URL of one")
+            raise ModelError(f"served_model {serving.served_model} names a model of an endpoint: give its URL")
     return _open(find_checkpoint(ref, how))
 
 
@@ -193,7 +195,7 @@ def open_encoder(ref: str | Path | None = None, how: Opening | None = None) -> L
     return _open(checkpoint, None if has_lm_head(checkpoint.config) else "encoder")
 
 
-def _open(checkpoint: Checkpoint, kind: ModelKind | None = None) -> Lm:
+def _open(checkpoint: ModelCheckpoint, kind: ModelKind | None = None) -> Lm:
     """The loaded model, after a forward pass; without `kind` a language model."""
     model, tokenizer, facts = checkpoint.load(kind)
     if kind == "encoder":
