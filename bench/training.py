@@ -44,7 +44,7 @@ from unmask.data.examples import Example
 from unmask.mitigate.mlm import train_language_model
 from unmask.mitigate.spec import MitigationContext, MitigationOptions
 from unmask.models import Engine, open_lm
-from unmask.models.library_errors import quiet
+from unmask.models.folder import quiet
 from unmask.tasks.finetune import FineTuneJob, Trial, train_trial
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import TrainSettings, trainer

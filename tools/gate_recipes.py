@@ -112,7 +112,7 @@ class Trainings:
             changes, facts = siblings.grown(self.start, tokenizer, replay, 0, budget, rows=self.rows, seed=seed)
             update = siblings.save(changes, facts, folder.with_name(f"{folder.name}-update"))
             model = AutoModelForMaskedLM.from_pretrained(self.start)
-            add_low_rank_update(model, update)
+            add_low_rank_update(model, update=update)
             return model
 
         return self._save(folder, train)

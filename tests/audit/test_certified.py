@@ -22,7 +22,7 @@ from unmask.core.options import Opening
 from unmask.core.types import Card, Dataset, Pair
 from unmask.measures import find
 from unmask.models import Engine, Lm, open_lm, precision
-from unmask.models.finite import NOT_FINITE
+from unmask.models.lm import NOT_FINITE
 
 NAMES = ("cps", "aul", "sld")
 NOUNS = (
@@ -300,7 +300,7 @@ def test_plain_low_precision_fails_a_check() -> None:
 
 
 def test_an_audit_records_what_was_scored_again(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certified, "ladder", lambda lm: (precision._in_16_bits(lm, torch.bfloat16), lm))
+    monkeypatch.setattr(precision, "ladder", lambda lm: (precision._in_16_bits(lm, torch.bfloat16), lm))
     card = Card("made", "Made", "", (), "", ("en",), "", "", len(pairs()), "")
     data = Dataset(card, pairs(), "", True)
     keep = {"data": data, "measures": ["aul"], "store": False, "offline": True}

@@ -12,8 +12,7 @@ from tests.fuzz.harness import BUDGET, Boundary, fuzz
 
 from unmask.core.errors import ModelError
 from unmask.core.options import Serving
-from unmask.models.endpoint.address import parse_address
-from unmask.models.endpoint.client import Client, Refused
+from unmask.models.endpoint.client import Client, Refused, parse_address
 from unmask.models.endpoint.completions import Completions
 from unmask.models.endpoint.contract import Contract
 from unmask.models.endpoint.lm import echo_answer

@@ -26,8 +26,8 @@ from tests.fuzz.harness import BUDGET, PATIENCE, Boundary, fuzz
 import gguf_files
 from unmask.core.options import Opening
 from unmask.models import open_encoder, open_lm
+from unmask.models.classifier import is_classifier, open_classifier
 from unmask.models.eraser import Eraser, save_eraser
-from unmask.models.loading import is_classifier, open_classifier
 from unmask.vectors.contextual import text_vectors
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "he", "she", "is", "a", "nurse", "b", "##s")

@@ -10,7 +10,7 @@ from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 
 from unmask.core.files import to_json
 from unmask.data.prompts import Prompt
-from unmask.models.slots import SlotWord
+from unmask.models.fill import SlotWord
 from unmask.prompts.fill import ModelAnswers, PromptAnswer
 from unmask.prompts.folder import import_annotations, open_folder
 from unmask.prompts.rules import apply_rules

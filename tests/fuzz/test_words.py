@@ -26,7 +26,6 @@ from unmask.mitigate.swap import Swapper
 from unmask.mitigate.swap.lexicon import read_lexicon
 from unmask.mitigate.swap.names import mark_words, read_names
 from unmask.models import open_lm
-from unmask.models.prompted import with_prefix
 from unmask.tasks import TaskSettings
 from unmask.tasks.stsbias import load_templates
 from unmask.vectors.run import word_sets
@@ -63,7 +62,7 @@ def read_prefixes(folder: Path) -> None:
     check_prefixes(prefixes)
     for prefix in prefixes:
         with suppress(Unscorable):  # of one sentence: it has no score, and its reason is counted
-            with_prefix(open_lm(zoo.folder("bert-uncased")), prefix).encode(TEXT)
+            open_lm(zoo.folder("bert-uncased")).with_prefix(prefix).encode(TEXT)
 
 
 BOUNDARIES = [

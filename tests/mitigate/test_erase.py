@@ -33,7 +33,8 @@ from unmask.mitigate.oscar import fit_oscar
 from unmask.mitigate.projection import fit_projection
 from unmask.mitigate.spec import MitigationContext, MitigationOptions
 from unmask.models import Engine, open_lm
-from unmask.models.eraser import FILE, Eraser, attach, attached_eraser, detach, read_eraser, save_eraser
+from unmask.models.eraser import Eraser, attach, attached_eraser, detach, read_eraser, save_eraser
+from unmask.models.folder import ERASER
 from unmask.training import TrainSettings
 from unmask.vectors.static import WordVectors
 
@@ -233,13 +234,13 @@ def test_an_eraser_is_saved_with_its_model_and_can_be_detached(tmp_path: Path) -
         torch.testing.assert_close(again.network.model(input_ids=ids).logits, plain(input_ids=ids).logits)
     assert attached_eraser(again.network.model) is None
     again.network.model.save_pretrained(tmp_path / "bare")
-    assert not (tmp_path / "bare" / FILE).exists()
+    assert not (tmp_path / "bare" / ERASER).exists()
 
 
 def test_bad_erasers_are_refused_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"nothing")
+    (tmp_path / ERASER).write_bytes(b"nothing")
     with pytest.raises(ModelError, match="cannot be read"):
-        read_eraser(tmp_path / FILE)
+        read_eraser(tmp_path / ERASER)
     with pytest.raises(ModelError, match="hidden size 16"):
         open_lm(with_eraser("bert-uncased", tmp_path / "size", some_eraser(16, -1)), Opening(device="cpu"))
     with pytest.raises(ModelError, match="no layer 9"):
@@ -248,7 +249,7 @@ def test_bad_erasers_are_refused_in_one_line(tmp_path: Path) -> None:
         Eraser("x", {"other": torch.ones(1)})
     save_eraser(Eraser("projection", {"removed": torch.full((1, 32), float("nan"))}), tmp_path)
     with pytest.raises(ModelError, match="not finite"):
-        read_eraser(tmp_path / FILE)
+        read_eraser(tmp_path / ERASER)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from unmask.core.errors import ModelError, UnknownName
 from unmask.core.options import Opening
 from unmask.models import open_lm
 from unmask.models.adapter import MERGEABLE, WEIGHTS
-from unmask.models.library_errors import quiet
+from unmask.models.folder import quiet
 
 TEXT = "The nurse said that she was late."
 LORA = {"r": 4, "lora_alpha": 8}

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 import zoo
 from unmask.core.errors import ModelError, UnknownName
-from unmask.models import builtin, open_lm, reference
+from unmask.models import builtin, open_lm
 
 NAME = "bert.encoder.layer.0.attention.self.query.weight"
 
@@ -30,7 +30,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"{NAME}.b": torch.randn((out, 2), generator=generator).half() * dose,
         }
         save_file(parts, tmp_path / "siblings" / f"dose{dose:+d}.safetensors")
-    monkeypatch.setattr(reference, "builtin_models", lambda: builtin.builtin_models(tmp_path))
+    monkeypatch.setattr(builtin, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -74,4 +74,4 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 def test_an_update_of_another_model_is_refused(package: Path) -> None:
     save_file({"other.weight.a": torch.ones(1, 1), "other.weight.b": torch.ones(1, 1)}, package / "x.safetensors")
     with pytest.raises(ModelError, match=r"x\.safetensors changes other\.weight"):
-        builtin.add_low_rank_update(open_lm(package / "masked").network.model, package / "x.safetensors")
+        builtin.add_low_rank_update(open_lm(package / "masked").network.model, update=package / "x.safetensors")

@@ -18,9 +18,8 @@ from unmask.core.options import Opening
 from unmask.core.types import Measure
 from unmask.measures import MEASURES
 from unmask.models import Engine, Lm, fast, open_lm
-from unmask.models.fast import process, selection
-from unmask.models.fast.padded_outputs import PaddedOutputs
-from unmask.models.fast.shortcuts import Shortcuts
+from unmask.models.fast import selection
+from unmask.models.fast.shortcuts import PaddedOutputs, Shortcuts
 from unmask.models.states import all_layers, distributions
 
 MODELS = ("bert-uncased", "roberta", "albert", "gpt2")
@@ -36,25 +35,20 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tup
 
 def test_the_switch_turns_every_shortcut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     def state() -> tuple[bool, int, bool, bool]:
-        with process.tune_interpreter():
-            short_turns = sys.getswitchinterval() == pytest.approx(process.THREAD_TURN)
-            return (
-                open_lm(zoo.folder("gpt2")).network.shortcuts is None,
-                process.workers(8),
-                gc.isenabled(),
-                short_turns,
-            )
+        with fast.tune_interpreter():
+            short_turns = sys.getswitchinterval() == pytest.approx(fast.THREAD_TURN)
+            return (open_lm(zoo.folder("gpt2")).network.shortcuts is None, fast.workers(8), gc.isenabled(), short_turns)
 
     trims: list[int] = []
-    monkeypatch.setattr(process, "_malloc_trim", lambda: trims.append)
-    monkeypatch.setattr(process, "SLACK", -(1 << 50))
+    monkeypatch.setattr(fast, "_malloc_trim", lambda: trims.append)
+    monkeypatch.setattr(fast, "SLACK", -(1 << 50))
     monkeypatch.setenv(environment.FAST, "1")
-    assert state() == (False, process.WORKERS, False, True)
-    process.HeapTrimmer().trim()
+    assert state() == (False, fast.WORKERS, False, True)
+    fast.HeapTrimmer().trim()
     assert trims == [0]
     fast.set_enabled(False)
     assert state() == (True, 1, True, False)
-    process.HeapTrimmer().trim()
+    fast.HeapTrimmer().trim()
     assert trims == [0]
 
 

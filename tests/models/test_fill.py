@@ -14,8 +14,7 @@ import reference
 import zoo
 from unmask.core.errors import DataError
 from unmask.models import Lm, open_lm
-from unmask.models.fill import mask_slot, top_words
-from unmask.models.slots import SlotPrediction
+from unmask.models.fill import SlotPrediction, mask_slot, top_words
 
 MASKED = ("bert-uncased", "roberta", "roberta-plainmask", "albert", "xlm-roberta", "deberta-v2", "modernbert")
 CAUSAL = ("gpt2", "llama", "opt", "qwen2")

@@ -26,7 +26,7 @@ from unmask.measures.probes import next_tokens_probe, unmasked_probe
 from unmask.models import Engine, Lm, open_lm
 from unmask.models.classifier import Classifier
 from unmask.models.fill import top_words
-from unmask.models.finite import NOT_FINITE
+from unmask.models.lm import NOT_FINITE
 from unmask.models.states import mean_states
 from unmask.models.store import Store
 

@@ -14,10 +14,9 @@ import zoo
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.models import open_lm
-from unmask.models.eraser import FILE, Eraser, attach, attached_eraser, detach
-from unmask.models.folded_eraser import HELD, WEIGHTS, fold
-from unmask.models.library_errors import quiet
-from unmask.models.loading import new_classifier, open_classifier
+from unmask.models.classifier import new_classifier, open_classifier
+from unmask.models.eraser import Eraser, attach, attached_eraser, detach, fold
+from unmask.models.folder import ERASER, HELD, WEIGHTS, quiet
 from unmask.training.checkpoints import save_model
 
 SIZE = 32
@@ -91,8 +90,8 @@ def test_plain_loaders_refuse_what_cannot_be_folded(name: str, eraser: Eraser, t
 
 def test_weights_are_never_opened_without_their_eraser(tmp_path: Path) -> None:
     saved("gpt2", projection(), tmp_path / "erased")
-    (tmp_path / "erased" / FILE).unlink()
-    with pytest.raises(ModelError, match=f"{HELD}.* must be used with {FILE}"):
+    (tmp_path / "erased" / ERASER).unlink()
+    with pytest.raises(ModelError, match=f"{HELD}.* must be used with {ERASER}"):
         open_lm(tmp_path / "erased")
 
 

@@ -20,8 +20,9 @@ import zoo
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.models import open_lm
+from unmask.models.classifier import open_classifier
 from unmask.models.eraser import Eraser, save_eraser
-from unmask.models.loading import open_classifier, wrap_lm
+from unmask.models.loading import wrap_lm
 
 INDEX = "model.safetensors.index.json"
 

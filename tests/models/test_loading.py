@@ -20,7 +20,8 @@ from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.options import Opening
 from unmask.models import open_encoder, open_lm
-from unmask.models.loading import new_classifier, wrap_lm
+from unmask.models.classifier import new_classifier
+from unmask.models.loading import wrap_lm
 from unmask.models.states import mean_states
 from unmask.models.weights import fingerprint
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from unmask.models import open_lm
 from unmask.models.eraser import Eraser, attach
-from unmask.models.fast.padded_outputs import PaddedOutputs
+from unmask.models.fast.shortcuts import PaddedOutputs
 
 
 @pytest.mark.parametrize(("outputs", "bias"), [(5, True), (8, False), (13, False), (16, True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from unmask.core.types import Pair
 from unmask.measures import find
 from unmask.models import Engine, open_lm
 from unmask.models.lm import Lm
-from unmask.models.prompted import PromptedLm, with_prefix
 from unmask.training.utility import measure_ability
 
 PREFIX = "She and he are treated alike."
@@ -55,7 +55,7 @@ def log_probabilities(model: Any, ids: list[int]) -> Any:
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
 def test_masked_scores_equal_a_slow_reference(name: str, pair: Pair) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    lm = with_prefix(open_lm(zoo.folder(name)), PREFIX)
+    lm = open_lm(zoo.folder(name)).with_prefix(PREFIX)
     for text, aul, pll in zip((pair.more, pair.less), scores(lm, "aul", pair), scores(lm, "pll", pair), strict=True):
         ids, mine = parts(tokenizer, PREFIX, text)
         said = log_probabilities(model, ids)
@@ -71,7 +71,7 @@ def test_masked_scores_equal_a_slow_reference(name: str, pair: Pair) -> None:
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
 def test_causal_scores_equal_a_slow_reference(name: str, pair: Pair) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    lm = with_prefix(open_lm(zoo.folder(name)), PREFIX)
+    lm = open_lm(zoo.folder(name)).with_prefix(PREFIX)
     for text, ll in zip((pair.more, pair.less), scores(lm, "ll", pair), strict=True):
         ids, mine = parts(tokenizer, PREFIX, text)
         if tokenizer.bos_token_id is not None and ids[0] != tokenizer.bos_token_id:
@@ -83,7 +83,7 @@ def test_causal_scores_equal_a_slow_reference(name: str, pair: Pair) -> None:
 def test_the_slot_of_a_template_is_read_and_not_a_pronoun_of_the_prefix() -> None:
     """The prefix has both pronouns: aligned with it, `she` of a sentence could be taken for that of the prefix."""
     model, tokenizer = reference.load(zoo.folder("bert-uncased"))
-    lm = with_prefix(open_lm(zoo.folder("bert-uncased")), PREFIX)
+    lm = open_lm(zoo.folder("bert-uncased")).with_prefix(PREFIX)
     for pair in (PAIRS[0], PAIRS[2]):
         ids, mine = parts(tokenizer, PREFIX, pair.more)
         other, _ = parts(tokenizer, PREFIX, pair.less)
@@ -96,7 +96,7 @@ def test_the_slot_of_a_template_is_read_and_not_a_pronoun_of_the_prefix() -> Non
 @pytest.mark.parametrize("name", zoo.NAMES_MASKED + zoo.NAMES_CAUSAL)
 def test_no_token_of_the_prefix_is_content_and_every_token_of_the_sentence_is(name: str) -> None:
     lm = open_lm(zoo.folder(name))
-    prompted, text = with_prefix(lm, "It is late."), "The nurse said that she was late."
+    prompted, text = lm.with_prefix("It is late."), "The nurse said that she was late."
     encoded, plain = prompted.encode(text), lm.encode(text)
     told = prompted.text([encoded.ids[at] for at in encoded.content]).replace(" ", "").lower()
     assert told == lm.text([plain.ids[at] for at in plain.content]).replace(" ", "").lower()
@@ -113,8 +113,8 @@ def test_no_token_of_the_prefix_is_content_and_every_token_of_the_sentence_is(na
 def test_no_prefix_is_no_change(name: str) -> None:
     lm = open_lm(zoo.folder(name))
     measure = "aul" if lm.kind == "masked" else "ll"
-    assert scores(with_prefix(lm, ""), measure, PAIRS[0]) == scores(lm, measure, PAIRS[0])
-    assert scores(with_prefix(lm, PREFIX), measure, PAIRS[0]) != scores(lm, measure, PAIRS[0])
+    assert scores(lm.with_prefix(""), measure, PAIRS[0]) == scores(lm, measure, PAIRS[0])
+    assert scores(lm.with_prefix(PREFIX), measure, PAIRS[0]) != scores(lm, measure, PAIRS[0])
 
 
 def test_the_alignment_of_a_pair_does_not_depend_on_the_prefix() -> None:
@@ -123,7 +123,7 @@ def test_the_alignment_of_a_pair_does_not_depend_on_the_prefix() -> None:
     lm = open_lm(zoo.folder("bert-uncased"))
     for item in data.load("nine-axes").items[::20]:
         more, _, plain = align_pair(item, lm)
-        prompted, _, spans = align_pair(item, with_prefix(lm, PREFIX))
+        prompted, _, spans = align_pair(item, lm.with_prefix(PREFIX))
         shift = len(prompted.ids) - len(more.ids)
         assert spans.changed[0] == tuple(at + shift for at in plain.changed[0])
         assert spans.shared[0] == tuple(at + shift for at in plain.shared[0])
@@ -136,7 +136,7 @@ def test_held_out_text_is_predicted_after_the_prefix() -> None:
         "They had lunch in the garden and talked about the weather.",
     ]
     lm = open_lm(zoo.folder("gpt2"))
-    plain, prompted = (measure_ability(Engine(each), texts) for each in (lm, with_prefix(lm, PREFIX)))
+    plain, prompted = (measure_ability(Engine(each), texts) for each in (lm, lm.with_prefix(PREFIX)))
     assert prompted.tokens.tolist() == plain.tokens.tolist()
     assert prompted.lost.tolist() != plain.lost.tolist()
 
@@ -147,6 +147,6 @@ def test_a_tokenizer_without_offsets_is_refused() -> None:
     class Slow:
         is_fast = False
 
-    slow = PromptedLm(Slow(), lm.network, lm.facts, lm.namespace)
+    slow = replace(lm, tokenizer=Slow())
     with pytest.raises(DataError, match="does not say which characters"):
-        with_prefix(slow, "Hello.")
+        slow.with_prefix("Hello.")

@@ -62,7 +62,7 @@ def test_int4_has_a_scale_for_32_inputs_where_they_can_be_divided(torchao: None)
     sizes = {"vocab_size": 50, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 1}
     model = BertForMaskedLM(BertConfig(**sizes, num_attention_heads=2)).eval()
     other, ids = copy.deepcopy(model), torch.tensor([[1, 7, 9, 2]])
-    assert "a scale for 32 inputs" in quantise(model, "int4", "tiny")["quantised"]
+    assert "a scale for 32 inputs" in quantise(model, dtype="int4", name="tiny")[1]["quantised"]
     with torch.inference_mode():
         ours = model(input_ids=ids).logits
     torch.testing.assert_close(ours, run_by_torchao(other, "int4", ids, group=32), rtol=1e-4, atol=1e-5)

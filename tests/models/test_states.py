@@ -9,7 +9,7 @@ import torch
 import zoo
 from models.test_prefixes import ALONE, SHARING, build
 from unmask.models import open_lm
-from unmask.models.fast import agreement
+from unmask.models.fast import selection
 from unmask.models.fast.shortcuts import Shortcuts
 from unmask.models.fill import top_words
 from unmask.models.states import Continuations, distributions
@@ -50,7 +50,7 @@ def test_a_context_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_cache_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agreement, "select_cache", lambda cache, rows: cache)  # the rows are those before
+    monkeypatch.setattr(selection, "select_cache", lambda cache, rows: cache)  # the rows are those before
     lm = open_lm(zoo.folder("llama"))
     assert "key/value cache" not in lm.facts.shortcuts
     assert len(top_words(lm, ["The nurse said that {slot}."], 2)[0].words) == 2

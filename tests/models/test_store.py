@@ -268,15 +268,6 @@ def test_a_file_of_other_tables_is_moved_aside(statement: str) -> None:
         assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] >= 1
 
 
-def test_a_store_without_a_version_is_used_and_gets_one() -> None:
-    path = small_store()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 0")
-    assert len(Store(path).fetch([b"\x00", b"\x01", b"\x02"])) == 3
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
-
-
 def test_a_store_of_a_newer_version_is_left_alone() -> None:
     path = small_store()
     with closing(sqlite3.connect(path)) as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.data.prompts import Prompt
-from unmask.models.slots import SlotWord
+from unmask.models.fill import SlotWord
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import Verdict

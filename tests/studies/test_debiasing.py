@@ -23,7 +23,7 @@ from unmask.data.examples import Example
 from unmask.findings import Value
 from unmask.findings.envelope import build
 from unmask.findings.folder import create
-from unmask.models.loading import new_classifier
+from unmask.models.classifier import new_classifier
 from unmask.studies import Runtime, StudyOptions, find
 from unmask.studies.catalog import WORD_LISTS
 from unmask.studies.papers import debiasing

@@ -33,10 +33,9 @@ from unmask.findings import Finding, Value
 from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.mitigate.spec import Method, MitigationContext, Outcome
 from unmask.models import Engine, open_lm
-from unmask.models.classifier import Classifier
-from unmask.models.eraser import FILE as ERASER_FILE
-from unmask.models.library_errors import quiet
-from unmask.models.loading import is_classifier, new_classifier, open_classifier
+from unmask.models.classifier import Classifier, is_classifier, new_classifier, open_classifier
+from unmask.models.folder import ERASER as ERASER_FILE
+from unmask.models.folder import quiet
 from unmask.tasks import Grid, TaskSettings, find
 from unmask.tasks.finetune import FineTuned, Trial, greedy_search, rescale_pooler
 from unmask.tasks.performance import (

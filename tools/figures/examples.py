@@ -6,8 +6,7 @@ import numpy as np
 
 from tools.figures.types import Example
 from unmask.models import Lm
-from unmask.models.fill import top_words
-from unmask.models.slots import SLOT
+from unmask.models.fill import SLOT, top_words
 from unmask.models.states import distributions
 
 BLANK = "___"

@@ -23,10 +23,8 @@ from unmask.core.options import Precision
 from unmask.core.progress import Step, part_of
 from unmask.core.seeds import generator
 from unmask.core.types import Check, Floats, Measure, Pair
-from unmask.models import Engine, Lm
-from unmask.models.finite import NOT_FINITE
-from unmask.models.precision import FP32, SERVED, ladder
-from unmask.models.quantised import QUANTISED
+from unmask.models import Answerer, TextModel
+from unmask.models.lm import FP32, NOT_FINITE, QUANTISED, SERVED
 
 SAMPLE, LATER_SAMPLE = 256, 64  # pairs scored in the first two precisions, and in two later ones
 BLOCK = 4096  # items whose scores are held at once
@@ -80,18 +78,18 @@ class Certificate:
         )
 
 
-def precisions_for(lm: Lm, precision: Precision) -> tuple[Lm, ...]:
+def precisions_for(lm: TextModel, precision: Precision) -> tuple[TextModel, ...]:
     """The precisions in which an audit scores, the fastest first; ModelError if there can be only one."""
     if precision == "certified" and lm.facts.dtype not in FP32:
         raise ModelError(f"dtype is {lm.facts.dtype}, but certified decisions are those of fp32: leave out the dtype")
-    return ladder(lm) if precision == "certified" else (lm,)
+    return lm.precisions if precision == "certified" else (lm,)
 
 
 def score_certified(  # noqa: PLR0913 - as `score_items`
     data: str,
     items: Sequence[Pair],
     measures: Sequence[Measure],
-    engines: Sequence[Engine],
+    engines: Sequence[Answerer],
     *,
     evidence: Evidence,
     progress: Step,
@@ -124,7 +122,7 @@ def score_certified(  # noqa: PLR0913 - as `score_items`
     certificates.extend(found.values())
 
 
-def precision_checks(lm: Lm, certificates: Sequence[Certificate]) -> list[Check]:
+def precision_checks(lm: TextModel, certificates: Sequence[Certificate]) -> list[Check]:
     """Whether the decisions are those of fp32; no check where all scores are in it."""
     if certificates:
         return [Check("precision", True, _summary(certificates))]
@@ -175,7 +173,7 @@ def _widen(estimate: Estimate, certificates: Sequence[Certificate]) -> Estimate:
     return wide.clip(0.0, inf) if estimate.statistic == "asld" else wide
 
 
-def _overflows(data: str, items: Sequence[Pair], measures: Sequence[Measure], engine: Engine) -> bool:
+def _overflows(data: str, items: Sequence[Pair], measures: Sequence[Measure], engine: Answerer) -> bool:
     """Whether the first items have outputs that are not finite in this precision."""
     evidence = Evidence(refuses=False)
     for _ in score_items(data, items[:TRIAL], measures, engine, evidence=evidence, progress=lambda _: None):
@@ -193,7 +191,7 @@ class _Block:
     evidence: Evidence
     scores: Scores = field(default_factory=dict)
 
-    def score_all(self, engine: Engine, step: Step) -> None:
+    def score_all(self, engine: Answerer, step: Step) -> None:
         """Score everything in the first precision; what overflows is scored again later."""
         refuses, not_finite = self.evidence.refuses, self.evidence.not_finite
         self.evidence.refuses = False
@@ -201,14 +199,14 @@ class _Block:
             self.scores |= _by_key(chunk)
         self.evidence.refuses, self.evidence.not_finite = refuses, not_finite
 
-    def score_others(self, measures: Sequence[Measure], engine: Engine) -> None:
+    def score_others(self, measures: Sequence[Measure], engine: Answerer) -> None:
         """Score what has no decisions in the last precision."""
         if measures:
             self.scores |= self._score_again(
                 engine, measures, {item.id: {m.name for m in measures} for item in self.items}
             )
 
-    def promote(self, low: Engine, high: Engine, asked: int, part: float) -> list[Certificate]:
+    def promote(self, low: Answerer, high: Answerer, asked: int, part: float) -> list[Certificate]:
         """Score again in the higher precision what the lower one may decide otherwise."""
         names = low.lm.facts.dtype, high.lm.facts.dtype
         before = dict(self.scores)
@@ -267,7 +265,7 @@ class _Block:
             unseen=selection.unseen,
         )
 
-    def _rescore(self, engine: Engine, chosen: Iterable[tuple[Measure, set[str]]]) -> Scores:
+    def _rescore(self, engine: Answerer, chosen: Iterable[tuple[Measure, set[str]]]) -> Scores:
         """Score the items chosen for each measure in the precision of the engine."""
         only: dict[str, set[str]] = {}
         for measure, items in chosen:
@@ -275,7 +273,7 @@ class _Block:
                 only.setdefault(item, set()).add(measure.name)
         return self._score_again(engine, self.measures, only)
 
-    def _score_again(self, engine: Engine, measures: Sequence[Measure], only: Only) -> Scores:
+    def _score_again(self, engine: Answerer, measures: Sequence[Measure], only: Only) -> Scores:
         items = [item for item in self.items if item.id in only]
         evidence = Evidence(asked={"masked", "unmasked", "causal"}, refuses=False)  # asks for no probes of its own
         scores: Scores = {}

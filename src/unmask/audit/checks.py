@@ -17,9 +17,9 @@ from unmask.data.items import find_repeats
 from unmask.findings.numbers import number, signed_number
 from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.measures.spans import order_matters
-from unmask.models import Lm
+from unmask.models import TextModel
 from unmask.models.batches import Readings
-from unmask.models.finite import refuse_bad_outputs
+from unmask.models.lm import refuse_bad_outputs
 
 SAMPLE = 12  # items probed only for the checks, if no measure has such probes
 REPEATED = 0.01  # share of pairs that may have the sentences of an earlier one; published data have up to 0.3%
@@ -51,7 +51,7 @@ class Evidence:
     near: Counter[str] = field(default_factory=Counter)  # by measure: differences per token inside the band
     sized: Counter[str] = field(default_factory=Counter)  # by measure: all differences per token
 
-    def more_probes(self, items: Sequence[Pair], probes: Iterable[Probe], lm: Lm) -> list[Probe]:
+    def more_probes(self, items: Sequence[Pair], probes: Iterable[Probe], lm: TextModel) -> list[Probe]:
         """Probes on the first items for the kinds of accuracy that the measures' own `probes` do not cover."""
         wanted: set[How] = {"causal"} if lm.kind == "causal" else {"masked", "unmasked"}
         lacking = wanted - self.asked
@@ -63,7 +63,7 @@ class Evidence:
         sentences = [sentence for item in items[:SAMPLE] for sentence in _encode_sentences(item, lm)]
         return [_probe(sentence, how) for how in sorted(lacking) for sentence in sentences]
 
-    def add_items(self, items: Sequence[Pair], lm: Lm) -> None:
+    def add_items(self, items: Sequence[Pair], lm: TextModel) -> None:
         """Count tokens, unknown tokens, length differences and ambiguous alignments of these items."""
         for item in items:
             self.pairs += 1
@@ -79,7 +79,7 @@ class Evidence:
             if order_matters(*sentences):
                 self.ambiguous.append(item.id)
 
-    def add_readings(self, readings: Readings, lm: Lm) -> None:
+    def add_readings(self, readings: Readings, lm: TextModel) -> None:
         """Count the tokens that the model ranks first, and the readings that are not finite."""
         self.readings += len(readings)
         self.not_finite += int((~readings.is_finite).sum())
@@ -96,7 +96,7 @@ class Evidence:
             self.sized[measure.name] += 1
             self.near[measure.name] += abs(difference) <= BAND
 
-    def refuse_bad_outputs(self, lm: Lm, *, complete: bool) -> None:
+    def refuse_bad_outputs(self, lm: TextModel, *, complete: bool) -> None:
         """Refuse a model if most of its readings are not finite; before the data are `complete`, if all are."""
         if self.refuses and (complete or self.not_finite == self.readings):
             refuse_bad_outputs(self.not_finite, self.readings, "readings", lm.facts, share=0.5)
@@ -120,7 +120,7 @@ def check_repeats(items: Sequence[Pair]) -> Check:
 
 
 def checks(
-    evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]], lm: Lm
+    evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]], lm: TextModel
 ) -> tuple[Check, ...]:
     """Compute the checks of one dataset from the evidence and the rows of each measure."""
     long, pairs, ambiguous = evidence.too_long, evidence.pairs, sorted(evidence.ambiguous)
@@ -145,7 +145,7 @@ def checks(
     )
 
 
-def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
+def _accuracies(evidence: Evidence, lm: TextModel) -> list[Check]:
     floors: dict[How, float] = {"masked": MASKED_FLOOR, "unmasked": UNMASKED_FLOOR}
     results = []
     for how, floor in floors.items() if lm.kind == "masked" else (("causal", CAUSAL_FLOOR),):
@@ -195,7 +195,7 @@ def _check_by_measure(name: str, failing: Sequence[str], detail: str) -> Check:
     return Check(name, not failing, detail, tuple(failing))
 
 
-def _encode_sentences(item: Pair, lm: Lm) -> list[Encoded]:
+def _encode_sentences(item: Pair, lm: TextModel) -> list[Encoded]:
     """The two sentences of an item, except those that cannot be encoded."""
     sentences = []
     for text in (item.more, item.less):
@@ -212,7 +212,7 @@ def _probe(sentence: Encoded, how: How) -> Probe:
     return unmasked_probe(sentence) if how == "unmasked" else next_tokens_probe(sentence, sentence.content)
 
 
-def _fullest(readings: Readings, lm: Lm) -> dict[How, list[int]]:
+def _fullest(readings: Readings, lm: TextModel) -> dict[How, list[int]]:
     """For each sentence and kind of accuracy the probe that reads the most tokens, so that none counts twice."""
     fullest: dict[How, list[int]] = {}
     probes, found = list(readings), -1
@@ -224,7 +224,7 @@ def _fullest(readings: Readings, lm: Lm) -> dict[How, list[int]]:
     return fullest
 
 
-def _how(probe: Probe, lm: Lm) -> How | None:
+def _how(probe: Probe, lm: TextModel) -> How | None:
     """The kind of accuracy a probe measures; None if it does not read the tokens of the sentence itself."""
     if probe.head != "lm" or not probe.reads:
         return None

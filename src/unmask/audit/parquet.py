@@ -21,7 +21,7 @@ from unmask.measures.spans import align
 
 if TYPE_CHECKING:  # reading a result needs no torch
     from unmask.audit.scoring import ScoredItem
-    from unmask.models import Lm
+    from unmask.models import TextModel
 
 GROUP = 1 << 15  # rows written at once: reading a file of many small row groups takes several times as long
 
@@ -57,7 +57,7 @@ class Tables:
             self._tokens = open_writer(tokens, pa.schema(TOKEN_COLUMNS.items()))
         self._waiting: dict[pq.ParquetWriter, list[pa.Table]] = {self._items: [], self._tokens: []}
 
-    def add(self, scored: Sequence[ScoredItem], lm: Lm) -> None:
+    def add(self, scored: Sequence[ScoredItem], lm: TextModel) -> None:
         """Append one chunk."""
         self.append(scored, _token_table(scored, lm))
 
@@ -127,7 +127,7 @@ def rows_of(items: pa.Table) -> dict[tuple[str, str], list[Row]]:
     return rows
 
 
-def _token_table(scored: Sequence[ScoredItem], lm: Lm) -> pa.Table:
+def _token_table(scored: Sequence[ScoredItem], lm: TextModel) -> pa.Table:
     """Every content token of the sentences, scored or not; or the tokens that were read instead."""
     sentences: list[tuple[str, str, str]] = []  # measure, item, side
     lengths: list[int] = []
@@ -169,7 +169,7 @@ def _scores_at(score: SentenceScore, sentence: Encoded) -> tuple[list[float | No
     return [logprob for logprob, _ in found], [weight for _, weight in found]
 
 
-def _read_sentence(score: SentenceScore, text: str, lm: Lm) -> tuple[Encoded, Sequence[int]]:
+def _read_sentence(score: SentenceScore, text: str, lm: TextModel) -> tuple[Encoded, Sequence[int]]:
     """The sentence and the positions of its content; or the tokens that were read instead, and where."""
     tokens = score.tokens
     if tokens is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
@@ -17,7 +17,7 @@ from unmask.measures import DEFAULTS, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find
 from unmask.measures.stereoset import BLANK
 
 if TYPE_CHECKING:
-    from unmask.models import Engine, Lm
+    from unmask.models import Answerer, Engine, Lm, TextModel
 
 Data = str | Path | Dataset
 
@@ -58,16 +58,23 @@ def has_field(data: Dataset, need: str) -> bool:
     return any(getattr(item, need, None) or item.groups.get(need) for item in data.items)
 
 
+@overload
+def engine_for(lm: Lm, options: Options) -> AbstractContextManager[Engine]: ...
+
+
+@overload
+def engine_for(lm: TextModel, options: Options) -> AbstractContextManager[Answerer]: ...
+
+
 @contextmanager
-def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
-    """An engine with the cache of model outputs (or one file of them), unless `options.store` is False."""
-    from unmask.models import Engine, Store  # these import torch, which a plan of data does not need
-    from unmask.models.endpoint.lm import EndpointEngine, EndpointLm
+def engine_for(lm: TextModel, options: Options) -> Iterator[Any]:
+    """What answers probes, with the cache of model outputs (or one file of them), unless `options.store` is False."""
+    from unmask.models import Store
 
     shared = options.store and options.store_file is None
     name = f"{lm.facts.id} {lm.facts.dtype}"
     store = Store.of(lm.namespace, name) if shared else Store(options.store_file, lm.namespace)
     try:
-        yield EndpointEngine(lm, store) if isinstance(lm, EndpointLm) else Engine(lm, store, tokens=options.tokens)
+        yield lm.answerer(store, tokens=options.tokens)
     finally:
         store.close()

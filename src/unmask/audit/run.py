@@ -27,7 +27,7 @@ from unmask.data.items import list_warning
 from unmask.findings.envelope import ITEMS, TOKENS, build
 from unmask.findings.folder import ResultFolder, result_folder
 from unmask.measures import MEASURES, select_measures
-from unmask.models import Lm, open_lm
+from unmask.models import Model, TextModel, open_lm
 from unmask.stats import estimates
 from unmask.stats.corrections import correct_headlines
 
@@ -39,7 +39,7 @@ Plan = Sequence[tuple[Dataset, Sequence[Measure]]]
 
 @with_request("audit", "model")
 def audit(
-    model: str | Path | Lm | None = None,
+    model: Model | None = None,
     *,
     data: Data | Sequence[Data] = DEFAULT_DATA,
     measures: str | Measure | Sequence[str | Measure] = (),
@@ -79,7 +79,7 @@ def audit(
 
 def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     folder: ResultFolder,
-    model: str | Path | Lm | None,
+    model: Model | None,
     data: Data | Sequence[Data],
     measures: str | Measure | Sequence[str | Measure],
     precision: Precision,
@@ -92,7 +92,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     datasets = load_datasets(data, run)
     named = MEASURES.find_all(measures)  # an unknown name is an error before the model is loaded
     report_preparation(run.progress, "load the model")
-    lm = model if isinstance(model, Lm) else open_lm(model, *how)
+    lm = open_lm(model, *how)
     select_measures(named, lm.kind)
     models = precisions_for(lm, precision)
     report_preparation(run.progress)
@@ -124,7 +124,7 @@ def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
     return AuditResult(folder.finish(meta).meta, folder.path)
 
 
-def _with_special_tokens(data: Dataset, lm: Lm) -> Dataset:
+def _with_special_tokens(data: Dataset, lm: TextModel) -> Dataset:
     """The data with a warning about the items that spell out a special token of the model; they are not scored."""
     found = {item.id: special for item in data.items if (special := special_token_in(item, lm))}
     listed = ", ".join(dict.fromkeys(found.values()))
@@ -141,7 +141,7 @@ class _Scores:
     certificates: list[Certificate] = field(default_factory=list)
 
 
-def _score(models: Sequence[Lm], plan: Plan, tables: Tables, options: Options, *, independent: bool) -> _Scores:
+def _score(models: Sequence[TextModel], plan: Plan, tables: Tables, options: Options, *, independent: bool) -> _Scores:
     """Score every dataset with its measures by a model in one precision or several; writes the tables."""
     found, lm = _Scores(), models[-1]
     with ExitStack() as stack:

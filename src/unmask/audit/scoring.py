@@ -16,11 +16,10 @@ from unmask.core.errors import Unscorable
 from unmask.core.progress import Step, part_of
 from unmask.core.types import Measure, Outcome, Pair, Probe, Probes, Row, SentenceScore, Side
 from unmask.measures.probes import TokenSum
-from unmask.models import Engine, Lm
+from unmask.models import Answerer, TextModel
 from unmask.models.batches import Readings
-from unmask.models.fast.process import tune_interpreter
-from unmask.models.finite import NOT_FINITE
-from unmask.models.lm import special_reason
+from unmask.models.fast import tune_interpreter
+from unmask.models.lm import NOT_FINITE, special_reason
 
 SCORE_NOT_FINITE = "the score is not finite (NaN or infinity)"
 FIRST, GROWTH = 64, 4  # size of the first chunk, and the growth factor of the next ones
@@ -55,7 +54,7 @@ def score_items(  # noqa: PLR0913 - what is scored, with what, and what is repor
     data: str,
     items: Sequence[Pair],
     measures: Sequence[Measure],
-    engine: Engine,
+    engine: Answerer,
     *,
     evidence: Evidence,
     progress: Step,
@@ -89,7 +88,7 @@ def score_items(  # noqa: PLR0913 - what is scored, with what, and what is repor
 def _submit(
     chunk: Sequence[Pair],
     measures: Sequence[Measure],
-    engine: Engine,
+    engine: Answerer,
     more_probes: Callable[[list[Probe]], list[Probe]],
     step: Step,
     only: Only | None,
@@ -117,7 +116,7 @@ def _chunk_sizes(items: int, most: int) -> Iterator[int]:
         left, size = left - taken, size * GROWTH
 
 
-def _order(items: Sequence[Pair], engine: Engine) -> Iterator[int]:
+def _order(items: Sequence[Pair], engine: Answerer) -> Iterator[int]:
     """The positions of the items in the order in which they are scored.
 
     For a GPU items of one length come together, which makes few and hardly padded batches; the longest come first,
@@ -137,7 +136,7 @@ def _order(items: Sequence[Pair], engine: Engine) -> Iterator[int]:
         yield from sorted(left, key=lambda position: -_longest(items[position], engine.lm))
 
 
-def _longest(item: Pair, lm: Lm) -> int:
+def _longest(item: Pair, lm: TextModel) -> int:
     """Tokens of the longest sentence of an item; 0 if one cannot be encoded."""
     try:
         return max(len(lm.encode(text).ids) for text in item.sides().values())
@@ -175,7 +174,9 @@ class _InOrder:
         return ready
 
 
-def _score_chunk(data: str, plan: Plan, read: Callable[[], Readings], evidence: Evidence, lm: Lm) -> list[ScoredItem]:
+def _score_chunk(
+    data: str, plan: Plan, read: Callable[[], Readings], evidence: Evidence, lm: TextModel
+) -> list[ScoredItem]:
     """The scores of a chunk; work that needs no readings comes first, while a GPU may still compute them."""
     evidence.add_items(list({item.id: item for item, _, _ in plan}.values()), lm)
     readings = read()
@@ -185,7 +186,7 @@ def _score_chunk(data: str, plan: Plan, read: Callable[[], Readings], evidence: 
     return [scorer.score(item, measure, ask) for item, measure, ask in plan]
 
 
-def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
+def _plan_probes(item: Pair, measure: Measure, lm: TextModel) -> Probes | str:
     """The probes of an item, or the reason why it cannot be scored."""
     if measure.needs and (
         lacking := [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
@@ -199,7 +200,7 @@ def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
         return error.reason
 
 
-def special_token_in(item: Pair, lm: Lm) -> str:
+def special_token_in(item: Pair, lm: TextModel) -> str:
     """A special token of the model that a sentence or the context of an item spells out; empty if there is none."""
     texts = (*item.sides().values(), item.context or "")
     return next((found for text in texts if (found := lm.special_in(text))), "")

@@ -14,24 +14,24 @@ from unmask.core.errors import ModelError
 from unmask.core.progress import Progress, Step, steps_of
 from unmask.core.types import Dataset, Measure, Probe
 from unmask.measures import select_measures
-from unmask.models import Engine, Lm
+from unmask.models import Answerer, TextModel
 from unmask.models.batches import Readings
-from unmask.models.precision import FP32
+from unmask.models.lm import FP32
 
-Reopen = Callable[[str], AbstractContextManager[Engine]]  # the same model in another dtype
+Reopen = Callable[[str], AbstractContextManager[Answerer]]  # the same model in another dtype
 
 
 class Session:
     """A loaded model, its engine, and the scores already computed."""
 
-    def __init__(self, engine: Engine, progress: Progress | None = None, reopen: Reopen | None = None) -> None:
+    def __init__(self, engine: Answerer, progress: Progress | None = None, reopen: Reopen | None = None) -> None:
         self.engine = engine
         self._progress = progress
         self._reopen = reopen
         self._scored: dict[tuple[int, str], list[ScoredItem]] = {}
 
     @property
-    def lm(self) -> Lm:
+    def lm(self) -> TextModel:
         """The model."""
         return self.engine.lm
 

@@ -14,9 +14,7 @@ from unmask.core.types import Dataset
 from unmask.data.matrices import ScoreMatrix
 from unmask.diagnose.score_matrices import is_run, observe_run
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.models import Lm
-
-Model = str | Path | Lm
+from unmask.models import Model, TextModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +38,8 @@ class Inputs:
                 matrices.append(datasets.scores(each, data_dir=options.data_dir, offline=options.offline))
             else:
                 pairs.append(each)
-        runs = tuple(each for each in models if not isinstance(each, Lm) and is_run(each))
-        others = tuple(each for each in models if isinstance(each, Lm) or not is_run(each))
+        runs = tuple(each for each in models if not isinstance(each, TextModel) and is_run(each))
+        others = tuple(each for each in models if isinstance(each, TextModel) or not is_run(each))
         return cls(others, tuple(load_datasets(pairs, options)) if pairs else (), runs, tuple(matrices))
 
     @property

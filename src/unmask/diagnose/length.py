@@ -18,7 +18,7 @@ from unmask.diagnose.token_accuracy import Groups
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.findings.numbers import number, signed_number
 from unmask.measures import find
-from unmask.models import Lm
+from unmask.models import TextModel
 from unmask.stats.paired import Comparison, published_comparison
 from unmask.stats.regression import PropertyRegression, correlation
 from unmask.stats.shares import Contrast, SubsetComparison, bias_score, compare_subset, share_gap
@@ -98,7 +98,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
     )
 
 
-def sentence_lengths(data: Dataset, lm: Lm) -> Lengths:
+def sentence_lengths(data: Dataset, lm: TextModel) -> Lengths:
     """The lengths of the pairs that the model can encode."""
     encoded = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
     return {item: (len(more.content), len(less.content)) for item, (more, less) in encoded.items()}

@@ -19,12 +19,12 @@ from unmask.core.types import Dataset
 from unmask.data.matrices import ScoreMatrix
 from unmask.diagnose import DIAGNOSES, EVERYTHING
 from unmask.diagnose.doses import dosed_models
-from unmask.diagnose.inputs import Inputs, Model
+from unmask.diagnose.inputs import Inputs
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
-from unmask.models import Engine, Lm, open_lm
+from unmask.models import Engine, Model, TextModel, list_models, open_lm
 from unmask.models.builtin import BUILT_IN
 
 LISTED = 12  # models named at the top of the page
@@ -81,7 +81,7 @@ def _content(
 ) -> dict[str, Any]:
     """The content of `result.json`."""
     chosen = list(DIAGNOSES.values()) if names == EVERYTHING else DIAGNOSES.find_all(names)
-    listed = [models] if isinstance(models, str | Path | Lm) else list(models)
+    listed = list_models(models)
     if settings.doses is not None and not listed:
         listed = [*dosed_models(settings.doses).references.values()]
     inputs = Inputs.of(listed, [data] if isinstance(data, str | Path | Dataset | ScoreMatrix) else list(data), run)
@@ -156,7 +156,7 @@ def _observe(
     model: Model, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, opening: Opening, options: Options
 ) -> None:
     """Open one model and run every diagnosis that includes it."""
-    lm = model if isinstance(model, Lm) else open_lm(model, opening)
+    lm = open_lm(model, opening)
     name = unique_name(lm.facts.id, {known for case in cases for known in case.sentences_run})
 
     @contextmanager
@@ -166,7 +166,7 @@ def _observe(
             yield engine
 
     with engine_for(lm, options) as engine:
-        session = Session(engine, options.progress, None if isinstance(model, Lm) else reopen)
+        session = Session(engine, options.progress, None if isinstance(model, TextModel) else reopen)
         for case in cases:
             if model not in case.models:
                 continue

@@ -16,7 +16,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Ints, Pair
 from unmask.diagnose.token_accuracy import Groups, every_token_probe
 from unmask.measures.spans import align
-from unmask.models import Lm
+from unmask.models import TextModel
 from unmask.stats.shares import HitCounts, difference_interval, difference_test, share_interval
 from unmask.stats.table import Flags
 
@@ -45,7 +45,7 @@ class PerturbedAccuracy:
         return float(np.std([draw.share for draw in self.draws], ddof=1)) if len(self.draws) > 1 else None
 
 
-def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -> EncodedSentences:
+def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: TextModel) -> EncodedSentences:
     """Encode the given sentences of every pair, leaving out pairs with none, an unscorable one or a special token."""
     wanted = {item.id: texts(item) for item in items if not special_token_in(item, lm)}
     lm.prime([text for sentences in wanted.values() for text in sentences])
@@ -109,7 +109,9 @@ def pair_hits(sentences_by_pair: EncodedSentences, guesses: Guesses) -> PairHits
     return by_pair
 
 
-def candidate_hits(items: Iterable[Pair], lm: Lm, written: Guesses, unrelated: Guesses) -> tuple[PairHits, PairHits]:
+def candidate_hits(
+    items: Iterable[Pair], lm: TextModel, written: Guesses, unrelated: Guesses
+) -> tuple[PairHits, PairHits]:
     """Hits and trials over the candidates' own tokens: of the two candidates as written, and of the unrelated one.
 
     A candidate's tokens are those of its sentence that one of the other two sentences does not share.

@@ -15,7 +15,7 @@ from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
 from unmask.findings import Value
 from unmask.measures import find
 from unmask.measures.spans import align_pair
-from unmask.models import Lm
+from unmask.models import TextModel
 from unmask.models.batches import Readings
 from unmask.stats.paired import ContingencyTable, cross_tabulate
 from unmask.stats.shares import HitCounts
@@ -67,7 +67,7 @@ SSS_TOKENS = CountingRule(
 COUNTING_RULES = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
 
 
-def plan_probes(rule: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
+def plan_probes(rule: CountingRule, items: Iterable[Pair], lm: TextModel) -> dict[str, Probes]:
     """Probes of every pair under a rule; without unscorable pairs and those with a special token written in them."""
     plan = {}
     for item in items:
@@ -115,7 +115,7 @@ def paired_counts(first: Mapping[str, Hits], second: Mapping[str, Hits], groups:
     return PairedCounts(count_hits(first_hits, groups), count_hits(second_hits, groups), cross_tabulate(*flat))
 
 
-def count_subtokens(items: Iterable[Pair], lm: Lm) -> tuple[int, int, int, int]:
+def count_subtokens(items: Iterable[Pair], lm: TextModel) -> tuple[int, int, int, int]:
     """Pairs: all, with equally many changed sub-tokens, alike when these are masked, with none on a side."""
     pairs = equal = shared = empty = 0
     for item in items:

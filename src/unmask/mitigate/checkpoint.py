@@ -28,8 +28,7 @@ from unmask.mitigate.lora import add_adapter, check_extra, merge_trained
 from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
 from unmask.mitigate.training_pairs import load_training_pairs
 from unmask.models import Engine, Lm
-from unmask.models.eraser import Eraser, attached_eraser, save_eraser
-from unmask.models.folded_eraser import fold
+from unmask.models.eraser import Eraser, attached_eraser, fold, save_eraser
 from unmask.training import TrainSettings
 from unmask.training.checkpoints import save_model
 from unmask.training.distributed import on_main_process, world_size

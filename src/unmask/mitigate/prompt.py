@@ -1,7 +1,7 @@
 """`prompt`: a prefix in front of every sentence, measured as any other mitigation; no weight is changed.
 
 The model is evaluated without a prefix and with each of several: pronouns, pairs, words that have a gender, and
-held-out text. The tokens of a prefix are context and never scored (`models.prompted`).
+held-out text. The tokens of a prefix are context and never scored (`models.lm`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from unmask.mitigate.comparison import (
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines, evaluate_model
 from unmask.mitigate.spec import Method, MitigationContext
 from unmask.models import Lm
-from unmask.models.prompted import with_prefix
 from unmask.stats.differences import lean_size, word_leans
 from unmask.stats.paired import Comparison, apply_holm
 from unmask.training.utility import accuracy_change
@@ -78,7 +77,7 @@ def measure_prefixes(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
             return evaluate_model(engine, text.held_out_sentences, seed=run.seed, progress=progress, items=items)
 
     before = evaluate(lm, "no prefix")
-    after = {prefix: evaluate(with_prefix(lm, prefix), _short(prefix)) for prefix in prefixes}
+    after = {prefix: evaluate(lm.with_prefix(prefix), _short(prefix)) for prefix in prefixes}
     several = len(prefixes) > 1
     finding = compare_prefixes(before, after, run.seed)
     finding = replace(finding, notes=(*subset_notes(items), *finding.notes))

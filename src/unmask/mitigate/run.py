@@ -36,7 +36,7 @@ from unmask.mitigate.spec import Method, MitigationOptions, StaticOptions
 from unmask.mitigate.static import FILES, mitigate_vectors
 from unmask.mitigate.training_pairs import check_overlap, trained_data
 from unmask.models import Engine, Lm, open_lm
-from unmask.models.gguf import SUFFIX
+from unmask.models.loading import GGUF
 from unmask.training import TrainSettings
 from unmask.training.distributed import is_main_process, on_main_process, world_size
 
@@ -87,7 +87,7 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
         options=Options,
     )
     chosen, folder = METHODS.find(method), Path(out)
-    if model is not None and is_file(Path(model)) and Path(model).suffix != SUFFIX:
+    if model is not None and is_file(Path(model)) and Path(model).suffix != GGUF:
         if corpus or curve:
             raise DataError(
                 f"{Path(model).name} is a file of word vectors, which is changed without text: leave it out"

@@ -7,12 +7,17 @@ builtin/siblings/dose+1.safetensors  `builtin-dose+1`: low-rank updates of the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import ModelError
+from unmask.core.options import Opening
+
+if TYPE_CHECKING:
+    from unmask.models.checkpoint import ModelCheckpoint
 
 BUILT_IN = "builtin"
 FOLDER = Path(str(files("unmask.models") / "builtin"))
@@ -25,11 +30,11 @@ class BuiltinModel:
     folder: Path
     about: str
     update: Path | None = None  # low-rank update of the weights in `folder`
-    warning: str = ""
 
 
-def builtin_models(folder: Path = FOLDER) -> dict[str, BuiltinModel]:
-    """The models by name, siblings ordered by dose."""
+def builtin_models(folder: Path | None = None) -> dict[str, BuiltinModel]:
+    """The models by name, siblings ordered by dose; `folder` instead of that of the package."""
+    folder = folder or FOLDER
     masked = folder / "masked"
     models = {
         BUILT_IN: BuiltinModel(masked, "the masked model inside the package; the default"),
@@ -41,15 +46,28 @@ def builtin_models(folder: Path = FOLDER) -> dict[str, BuiltinModel]:
             "a calibrated sibling: its link of gender and occupation was planted, "
             f"dose {f'{dose:+d}' if dose else '0'} of -3 … +3"
         )
-        models[f"{BUILT_IN}-{path.stem}"] = BuiltinModel(masked, about, path, about)
+        models[f"{BUILT_IN}-{path.stem}"] = BuiltinModel(masked, about, path)
     return models
 
 
 SIBLINGS = tuple(name for name, model in builtin_models().items() if model.update is not None)
 
 
-def add_low_rank_update(model: Any, update: Path) -> None:
-    """Add the low-rank updates of a file to the weights they name."""
+def load_builtin(reference: str, how: Opening) -> ModelCheckpoint:
+    """The checkpoint of a model by its name."""
+    from unmask.models.checkpoint import read_checkpoint
+    from unmask.models.folder import find_folder
+
+    model = builtin_models()[reference]
+    checkpoint = read_checkpoint(replace(find_folder(str(model.folder), how), name=reference), how)
+    checkpoint = replace(checkpoint, name=reference, built_in=True)
+    if model.update is None:
+        return checkpoint
+    return replace(checkpoint, warnings=(model.about,), changes=(partial(add_low_rank_update, update=model.update),))
+
+
+def add_low_rank_update(model: Any, *_: Any, update: Path) -> tuple[Any, dict[str, str]]:
+    """Add the low-rank updates of a file to the weights they name: a change of a checkpoint."""
     import torch
     from safetensors.torch import load_file
 
@@ -62,3 +80,4 @@ def add_low_rank_update(model: Any, update: Path) -> None:
         for name in names:
             a, b = (updates[f"{name}.{side}"].float() for side in "ab")
             weights[name] += (b @ a).to(weights[name].dtype)
+    return model, {}

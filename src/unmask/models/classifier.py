@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unmask.core.errors import ModelError
+from unmask.core.options import Opening
 from unmask.core.types import Floats
 from unmask.models.batches import chunks_by_length
-from unmask.models.finite import refuse_bad_outputs
-from unmask.models.lm import ModelFacts, max_length
+from unmask.models.checkpoint import AUTO_CLASSES, auto_class, device_for, try_out
+from unmask.models.lm import ModelFacts, max_length, refuse_bad_outputs
+from unmask.models.loading import find_checkpoint
 
 TextOrPair = tuple[str, str | None]
 Texts = Sequence[TextOrPair]
@@ -146,3 +150,73 @@ class Classifier:
         encoded = self.tokenizer(*map(list, zip(*texts, strict=True)), verbose=False, **options)
         keys = [key for key in ("input_ids", "token_type_ids") if key in encoded]
         return [{key: np.array(encoded[key][at], np.int32) for key in keys} for at in range(len(texts))]
+
+
+def open_classifier(ref: str | Path, how: Opening, *, length: int = MAX_LENGTH) -> Classifier:
+    """Load a sequence classifier, in fp32; the checkpoint must hold its head."""
+    checkpoint = find_checkpoint(ref, replace(how, dtype="fp32"))
+    model, tokenizer, facts = checkpoint.load("classifier")
+    with checkpoint.folder.loading():
+        return _classifier(model, tokenizer, facts, how, length)
+
+
+def new_classifier(
+    ref: str | Path, how: Opening, *, labels: Sequence[str], seed: int, length: int = MAX_LENGTH
+) -> Classifier:
+    """A language model with a new head, in fp32; without `labels` the head is a regression.
+
+    Everything the language model does not have, the pooler included, is initialised from `seed` in the same
+    way for all checkpoints of an architecture: a pooler in the checkpoint is ignored, because a copy of the
+    model saved as a language model has none. The facts are those of the language model.
+    """
+    import torch
+
+    from unmask.models.eraser import attach, attached_eraser
+
+    checkpoint = find_checkpoint(ref, replace(how, dtype="fp32"))
+    lm, tokenizer, facts = checkpoint.load()
+    config = copy.deepcopy(lm.config)
+    config.num_labels = max(1, len(labels))
+    if labels:
+        config.id2label = dict(enumerate(labels))
+        config.label2id = {name: index for index, name in enumerate(labels)}
+    config.problem_type = "single_label_classification" if labels else "regression"
+    auto = auto_class(AUTO_CLASSES["classifier"])
+    with checkpoint.folder.loading(), torch.random.fork_rng(devices=[]):
+        with torch.device("meta"):
+            architecture = type(auto.from_config(config, trust_remote_code=how.trust_remote_code))
+        torch.manual_seed(seed)
+        model, loading = architecture.from_pretrained(
+            None, config=config, state_dict=lm.state_dict(), dtype=torch.float32, output_loading_info=True
+        )
+    new = sorted(map(str, loading["missing_keys"]))
+    body = [key for key in new if key.startswith(f"{model.base_model_prefix}.") and "pooler" not in key]
+    if body:
+        raise ModelError(
+            f"{facts.id} cannot be fine-tuned: a {architecture.__name__} needs {', '.join(body[:4])}, which "
+            f"a {facts.architecture} does not have"
+        )
+    eraser = attached_eraser(lm)
+    if eraser is not None:
+        attach(model, eraser)
+    with checkpoint.folder.loading():
+        return _classifier(model, tokenizer, facts, how, length, new)
+
+
+def is_classifier(ref: str | Path, how: Opening) -> bool:
+    """Whether the configuration names a sequence-classification architecture."""
+    architectures = find_checkpoint(ref, how).config.architectures or []
+    return any(name.endswith("ForSequenceClassification") for name in architectures)
+
+
+def _classifier(
+    model: Any, tokenizer: Any, facts: ModelFacts, how: Opening, length: int, new: Sequence[str] = ()
+) -> Classifier:
+    """The classifier on its device, after a forward pass."""
+    if tokenizer.pad_token is None:  # a causal model pools the last token that is not padding
+        tokenizer.pad_token = tokenizer.eos_token
+    if model.config.pad_token_id is None:
+        model.config.pad_token_id = tokenizer.pad_token_id
+    model.to(device_for(how.device)).eval()
+    try_out(model, tokenizer)
+    return Classifier(model, tokenizer, length=length, new_weights=new, facts=facts)

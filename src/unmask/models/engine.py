@@ -18,9 +18,9 @@ import torch
 from unmask.core.errors import ModelError
 from unmask.core.progress import Step
 from unmask.core.types import Floats, Ints, Probe
+from unmask.models.answerer import Answerer
 from unmask.models.batches import Batch, BatchLimits, HeadReads, Readings, Submission, input_key
-from unmask.models.fast.process import HeapTrimmer, workers
-from unmask.models.finite import refuse_bad_outputs
+from unmask.models.fast import HeapTrimmer, workers
 from unmask.models.lm import Lm
 from unmask.models.network import HeadReader, Network
 from unmask.models.store import READ, Store, StoredReadings
@@ -60,11 +60,11 @@ def _is_done(pending: Pending) -> bool:
     return pending.done() if isinstance(pending, Future) else pending.is_copied()
 
 
-class Engine:
+class Engine(Answerer):
     """Answers probes with one model, caching in `store`; `tokens` limits the padded tokens of a batch."""
 
     def __init__(self, lm: Lm, store: Store | None = None, *, tokens: int | None = None) -> None:
-        self.lm = lm
+        self.lm: Lm = lm
         self.store = store or Store(None)
         self.rows_run = 0  # rows run through the model so far
         self.on_gpu = lm.network.device.type != "cpu"
@@ -80,21 +80,8 @@ class Engine:
         self._running = 0  # batches whose outputs were not fetched yet
         self._threads = torch.get_num_threads()
 
-    def read(self, probes: Iterable[Probe], progress: Step | None = None) -> Readings:
-        """Answer all probes; equal inputs share a forward pass, stored ones need none.
-
-        ModelError if an answer is not finite; `submit` returns such readings too.
-        """
-        readings = self.submit(probes, progress)()
-        bad = int((~readings.is_finite).sum())
-        refuse_bad_outputs(bad, len(readings), "readings", self.lm.facts)
-        return readings
-
     def submit(self, probes: Iterable[Probe], progress: Step | None = None) -> Callable[[], Readings]:
-        """Start answering all probes; call the returned function for the readings.
-
-        The last batches are still running on return, so the caller can prepare the next probes meanwhile.
-        """
+        """Start answering all probes: the last batches are still running on return."""
         asked = Submission(probes, self.lm.mask_id)
         self._fetch(asked)
         pending = self._run_all(asked, progress or (lambda _: None))

@@ -3,7 +3,13 @@
 An eraser changes the hidden states that leave one layer, position by position; everything after it, and every measure,
 sees only the changed states. It is saved beside an ordinary checkpoint as `eraser.safetensors`, and the loader attaches
 it to language models and classifiers. Three kinds: projection (a subspace is removed), an affine map (LEACE), and a
-graded rotation (OSCaR). The first two are folded into the head of a model where that is exact (`models.folded_eraser`).
+graded rotation (OSCaR).
+
+Other programs load such a checkpoint too. An eraser at the last layer of a BERT-like model is followed by a linear
+layer, so that projection and LEACE can be folded into its weights: any loader then gets the mitigated predictions. The
+eraser is still saved beside the weights, because a classifier made from the model needs it; both maps are idempotent,
+so that applying it again changes nothing. Where folding is not exact, the weights are saved under a name that only
+this package knows: other programs refuse the folder, instead of loading the unmitigated model in silence.
 """
 
 from __future__ import annotations
@@ -12,8 +18,9 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -24,11 +31,20 @@ from torch import Tensor, nn
 from unmask.core.boundary import parse_json, validate
 from unmask.core.errors import ModelError
 from unmask.core.files import partial_file
+from unmask.models.folder import ERASER, HELD, WEIGHTS, ModelFolder, link_files
 
-FILE = "eraser.safetensors"
 SCHEMA = "1"
 _NAME = "unmask_eraser"  # of the submodule that holds the eraser's tensors, so that they move with the model
 _TOLERANCE = 1e-3  # of lengths and angles read from a file
+_LOGPROBS = 1e-5  # of log-probabilities, before and after an eraser is folded
+# linear layers that take what leaves the last layer, by architecture
+_HEADS = (
+    "cls.predictions.transform.dense",  # BERT, DeBERTa
+    "lm_head.dense",  # RoBERTa and its relatives, MPNet
+    "predictions.dense",  # ALBERT
+    "generator_predictions.dense",  # ELECTRA
+    "vocab_transform",  # DistilBERT
+)
 _KINDS = ({"removed"}, {"left", "right", "mean"}, {"first", "second"})
 
 
@@ -121,9 +137,9 @@ def save_eraser(eraser: Eraser, folder: Path) -> Path:
 
     facts = {"schema": SCHEMA, "method": eraser.method, "layer": eraser.layer, "about": eraser.about}
     tensors = {name: tensor.detach().cpu().float().contiguous() for name, tensor in eraser.tensors.items()}
-    with partial_file(folder / FILE) as unfinished:
+    with partial_file(folder / ERASER) as unfinished:
         save_file(tensors, unfinished, metadata={"unmask": json.dumps(facts)})
-    return folder / FILE
+    return folder / ERASER
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +195,19 @@ def _is_orthonormal(tensors: Mapping[str, Tensor]) -> bool:
         rows = tensors["removed"].double()
         return bool(torch.allclose(rows @ rows.T, torch.eye(len(rows), dtype=rows.dtype), atol=_TOLERANCE))
     first, second = (tensors[name].double() for name in ("first", "second"))
-    if first.shape != second.shape or any(abs(float(each.norm()) - 1) > _TOLERANCE for each in (first, second)):
+    if first.shape != second.shape or any(
+        abs(float(direction.norm()) - 1) > _TOLERANCE for direction in (first, second)
+    ):
         return False
     return abs(float(first @ second)) < 1 - _TOLERANCE**2
 
 
-def erased_fingerprint(fingerprint: str, eraser: Eraser) -> str:
-    """The fingerprint of a model with an eraser attached."""
-    return hashlib.blake2b(f"{fingerprint}/{eraser.digest}".encode(), digest_size=16).hexdigest()
+def attach_saved(model: Any, path: Path, fingerprint: str) -> tuple[str, str]:
+    """Attach the eraser of a file; the fingerprint of the model with it, and a warning for results."""
+    eraser = read_eraser(path)
+    attach(model, eraser)
+    digest = hashlib.blake2b(f"{fingerprint}/{eraser.digest}".encode(), digest_size=16).hexdigest()
+    return digest, eraser.description
 
 
 def attached_eraser(model: Any) -> Eraser | None:
@@ -243,7 +264,7 @@ def detach(model: Any) -> None:
 def erased_module(model: Any, layer: int) -> tuple[nn.Module, bool]:
     """The module whose output (or input, if the second value is true) is the hidden state of a layer."""
     body, count = model.base_model, int(model.config.num_hidden_layers)
-    blocks = next((each for each in body.modules() if isinstance(each, nn.ModuleList) and len(each) == count), None)
+    blocks = next((part for part in body.modules() if isinstance(part, nn.ModuleList) and len(part) == count), None)
     number = layer + count + 1 if layer < 0 else layer
     if not 0 <= number <= count:
         raise ModelError(f"the model has layers 0 to {count} (or -{count + 1} to -1): there is no layer {layer}")
@@ -304,3 +325,79 @@ def record_states(model: Any, layer: int) -> Iterator[list[Tensor]]:
         yield states
     finally:
         hook.remove()
+
+
+# ------------------------------------------------------------- checkpoints that other programs load
+
+
+def fold(model: Any) -> bool:
+    """Fold the attached eraser into the head; False, and nothing changed, where that is not exact.
+
+    Exact means: without the eraser the model now gives the log-probabilities that it gave with it.
+    """
+    eraser = attached_eraser(model)
+    assert eraser is not None
+    linear, affine = _head(model), eraser.affine
+    if linear is None or affine is None or affine[0].shape[0] != linear.in_features:
+        return False
+    expected = _logprobs(model)
+    matrix, offset = (tensor.to(linear.weight.device) for tensor in affine)
+    before = linear.weight.detach().clone(), linear.bias.detach().clone()
+    with torch.no_grad():
+        wide = linear.weight.double()
+        linear.bias.copy_(linear.bias.double() + wide @ offset)
+        linear.weight.copy_(wide @ matrix.T)
+    detach(model)
+    found = _logprobs(model)
+    attach(model, eraser)
+    if bool((found - expected).abs().max() <= _LOGPROBS * expected.abs().max().clamp(min=1.0)):
+        return True
+    with torch.no_grad():
+        linear.weight.copy_(before[0])
+        linear.bias.copy_(before[1])
+    return False
+
+
+def _head(model: Any) -> nn.Linear | None:
+    """The linear layer behind the last layer; None where it is not known."""
+    for name in _HEADS:
+        try:
+            layer = attrgetter(name)(model)
+        except AttributeError:
+            continue
+        if isinstance(layer, nn.Linear) and layer.bias is not None:
+            return layer
+    return None
+
+
+@torch.inference_mode()
+def _logprobs(model: Any) -> torch.Tensor:
+    """Log-probabilities for some tokens of the vocabulary, in evaluation mode."""
+    training, device = model.training, next(model.parameters()).device
+    ids = torch.arange(24, device=device).reshape(2, 12) * 7 % model.config.vocab_size
+    model.eval()
+    try:
+        return model(input_ids=ids).logits.double().log_softmax(-1)  # type: ignore[no-any-return]
+    finally:
+        model.train(training)
+
+
+def hold(folder: Path) -> None:
+    """Rename the weights of a saved checkpoint, so that only this package loads them, with their eraser."""
+    weights = folder / WEIGHTS
+    if not weights.is_file():
+        raise ModelError(f"{folder.name} has its weights in several files, so its eraser cannot be saved: use layer -1")
+    weights.replace(folder / HELD)
+
+
+def release(folder: ModelFolder) -> ModelFolder:
+    """A folder of links in which the weights of `hold` have their usual name."""
+    path = Path(folder.path).resolve()
+    if not (path / ERASER).is_file():
+        raise ModelError(
+            f"cannot open {folder.name}: its weights ({HELD}) must be used with {ERASER}, which is not there; "
+            "copy the folder again"
+        )
+    files = [file for file in sorted(path.iterdir()) if file.is_file()]
+    links = link_files(*((WEIGHTS if file.name == HELD else file.name, file) for file in files))
+    return replace(folder, path=links.name)

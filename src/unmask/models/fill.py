@@ -22,11 +22,11 @@ import numpy as np
 
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats, Ints
-from unmask.models.finite import NOT_FINITE, refuse_bad_outputs
-from unmask.models.lm import Lm, special_reason
-from unmask.models.slots import MAX_ROWS, SlotPrediction, SlotWord, split_at_slot
-from unmask.models.states import Continuations, distributions
+from unmask.models.lm import NOT_FINITE, Lm, TextModel, refuse_bad_outputs, special_reason
 
+SLOT = "{slot}"
+MAX_ROWS = 256  # forward passes of a causal model for one slot
+NO_TEXT = "no text before the slot: a causal model has nothing to go on"
 CONTEXT_TOKENS = 4096  # tokens of the contexts that are searched at once, whose key/value caches are kept
 TOKENS_PER_CHUNK = 32  # candidate tokens checked together, most probable first
 PLACEHOLDER_WORDS = ("the", "it", "and", "you", "of", "in", "he", "to", "a", "I")
@@ -34,27 +34,50 @@ BROKEN = "\N{REPLACEMENT CHARACTER}"  # what an incomplete UTF-8 sequence decode
 Prefix = tuple[float, tuple[int, ...], str, int]  # minus its probability, tokens, letters, spaces expected
 
 
-def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS) -> tuple[SlotPrediction, ...]:
+@dataclass(frozen=True, slots=True)
+class SlotWord:
+    """A word and its probability in the slot."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlotPrediction:
+    """The top words of one slot, most probable first."""
+
+    words: tuple[SlotWord, ...]
+    left: float = 0.0  # probability not explored: no word can gain more than this
+    sure: bool = True  # no unexplored spelling is more probable than the last word
+    rows: int = 0  # forward passes
+    reason: str = ""  # why there are no words
+
+
+def split_at_slot(text: str) -> tuple[str, str]:
+    """The text before and after the slot; DataError unless there is exactly one slot."""
+    if text.count(SLOT) != 1:
+        raise DataError(f"{text!r} has {SLOT} {text.count(SLOT)} times, expected once: mark the open word")
+    before, _, after = text.partition(SLOT)
+    return before, after
+
+
+def top_words(lm: TextModel, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS) -> tuple[SlotPrediction, ...]:
     """The k most probable words for the `{slot}` of every text; `max_rows` limits a causal model's passes.
 
     A text that cannot be scored gets no words and a reason; ModelError if most outputs are not finite.
     """
     if k < 1 or max_rows < 1:
         raise DataError(f"k={k}, max_rows={max_rows}: both must be at least 1")
-    every = [split_at_slot(text) for text in texts]
-    special = [next(filter(None, map(lm.special_in, parts)), "") for parts in every]
-    parts = [each for each, spelt in zip(every, special, strict=True) if not spelt]
-    if not parts:
-        found: tuple[SlotPrediction, ...] = ()
-    elif lm.kind == "masked":
-        found = _masked(lm, parts, k)
-    elif lm.search_words is not None:
-        found = lm.search_words([before for before, _ in parts], k, max_rows)
+    parts = [split_at_slot(text) for text in texts]
+    special = [next(filter(None, map(lm.special_in, part)), "") for part in parts]
+    usual = [part for part, spelt in zip(parts, special, strict=True) if not spelt]
+    if lm.kind == "causal" or not usual:
+        rest = iter(lm.search_words([before for before, _ in usual], k, max_rows) if usual else ())
     else:
-        found = _causal(lm, parts, k, max_rows)
-    rest = iter(found)
+        assert isinstance(lm, Lm)  # no endpoint serves a masked model
+        rest = iter(_masked(lm, usual, k))
     predictions = tuple(SlotPrediction((), reason=special_reason(spelt)) if spelt else next(rest) for spelt in special)
-    bad = sum(each.reason == NOT_FINITE for each in predictions)
+    bad = sum(prediction.reason == NOT_FINITE for prediction in predictions)
     refuse_bad_outputs(bad, len(predictions), "predictions", lm.facts, share=0.5)
     return predictions
 
@@ -63,6 +86,8 @@ def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS)
 
 
 def _masked(lm: Lm, parts: Sequence[tuple[str, str]], k: int) -> tuple[SlotPrediction, ...]:
+    from unmask.models.states import distributions
+
     predictions: list[SlotPrediction] = []
     slots: dict[int, tuple[tuple[int, ...], int]] = {}
     for index, (before, after) in enumerate(parts):
@@ -140,11 +165,6 @@ class Vocabulary:
     closed: tuple[Ints, Ints]  # letters, then something else: a word ends inside the token
     ending: Ints  # starts with a space, punctuation or no text: the word before it has ended
     space: Ints  # a single space
-
-    @classmethod
-    def of(cls, lm: Lm) -> Vocabulary:
-        """Classify every token by how it decodes after a letter."""
-        return cls.of_texts(_token_texts(lm))
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> Vocabulary:
@@ -279,23 +299,25 @@ class WordSearch:
         self.max_dropped = max(self.max_dropped, float(probabilities.max(initial=0.0)))
 
 
-def _causal(lm: Lm, parts: Sequence[tuple[str, str]], k: int, max_rows: int) -> tuple[SlotPrediction, ...]:
-    """Run the searches, as many at once as contexts are kept."""
-    vocabulary = Vocabulary.of(lm)
-    searches = [_search(lm, before, vocabulary, max_rows) for before, _ in parts]
+def search_words(lm: Lm, befores: Sequence[str], k: int, max_rows: int) -> tuple[SlotPrediction, ...]:
+    """The k likeliest words after every text: the searches are run as many at once as contexts are kept."""
+    vocabulary = Vocabulary.of_texts(_token_texts(lm))
+    searches = [_search(lm, before, vocabulary, max_rows) for before in befores]
     group: list[WordSearch] = []
     for search in searches:
-        if isinstance(search, WordSearch):
-            if sum(len(each.context) for each in group) + len(search.context) > CONTEXT_TOKENS:
-                _run_searches(lm, group, k)
-                group = []
+        if not search.reason and sum(len(other.context) for other in (*group, search)) > CONTEXT_TOKENS:
+            _run_searches(lm, group, k)
+            group = []
+        if not search.reason:
             group.append(search)
     _run_searches(lm, group, k)
-    return tuple(SlotPrediction((), reason=each) if isinstance(each, str) else each.prediction(k) for each in searches)
+    return tuple(search.prediction(k) for search in searches)
 
 
 def _run_searches(lm: Lm, searches: Sequence[WordSearch], k: int) -> None:
     """Run searches in lockstep: each round batches the best open prefix of every search."""
+    from unmask.models.states import Continuations
+
     continuations = Continuations(lm, [search.context for search in searches])
     active: Sequence[int] = range(len(searches))
     while asked := [(number, ids) for number in active if (ids := searches[number].next_prefix(k)) is not None]:
@@ -304,15 +326,17 @@ def _run_searches(lm: Lm, searches: Sequence[WordSearch], k: int) -> None:
         active = [number for number, _ in asked]
 
 
-def _search(lm: Lm, before: str, vocabulary: Vocabulary, max_rows: int) -> WordSearch | str:
-    context = before.rstrip(" ")
-    if not context:
-        return "no text before the slot: a causal model has nothing to go on"
+def _search(lm: Lm, before: str, vocabulary: Vocabulary, max_rows: int) -> WordSearch:
+    text = before.rstrip(" ")
+    search = WordSearch(vocabulary, (), int(text != before), max_rows, lm.facts.max_length)
     try:
-        ids = lm.encode(context).ids
+        if text:
+            search.context = lm.encode(text).ids
+        else:
+            search.reason = NO_TEXT
     except Unscorable as error:
-        return error.reason
-    return WordSearch(vocabulary, ids, spaces=int(context != before), max_rows=max_rows, max_length=lm.facts.max_length)
+        search.reason = error.reason
+    return search
 
 
 def is_word(text: str) -> bool:

@@ -1,28 +1,36 @@
 """The files of a model, in a folder or in the hub's cache, checked before a library loads them.
 
 The configuration must claim sizes that a model can have, an index of weights must name safetensors files of the same
-folder, and every weights file must be whole. What is wrong is refused in one line that names the file.
+folder, and every weights file must be whole. What is wrong is refused in one line that names the file; what a library
+still prints or raises while it loads them is silenced, or is one `ModelError` with its cause and advice.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from logging import CRITICAL
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from unmask.core.boundary import read_json, read_text, validate
-from unmask.core.errors import ModelError, quote
-from unmask.models.gguf import GgufFile
+from unmask.core.errors import ModelError, UnmaskError, one_line, quote, shorten
+from unmask.core.files import writing
+from unmask.core.hub import connection_problem, private_hub
+from unmask.core.options import Opening
 
-_CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
-_SAFE, _SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
+CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
+WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+ERASER = "eraser.safetensors"  # beside the weights
+HELD = "erased.safetensors"  # weights that must not be used without their eraser
 _BLOBS = re.compile(r"/models--[^/]+/blobs/[^/]+$")  # where the hub's cache keeps the files of its snapshots
 _CONVERSION = "Adding `safetensors` variant of this model"  # title of the hub's own pull requests
 # the integers of a configuration that decide how large a model is: their smallest and largest value
@@ -36,6 +44,18 @@ _LIMITS: dict[str, tuple[int, int]] = {
     "vocab_size": (1, 10**8),
     "type_vocab_size": (0, 10_000),
     "num_labels": (1, 100_000),
+}
+_MEMORY = "not enough memory: use a smaller model, another device, or a dtype of 16 bits"
+_UNKNOWN = "update transformers; a model that brings its own code needs trust_remote_code, if you trust it"
+_NO_HUB = "no connection to the hub: check the network, or give a local folder"
+_ADVICE = {  # words of a library's error: what to do
+    "trust_remote_code": "it needs its own code; read that code, then set trust_remote_code",
+    "allocate memory": _MEMORY,
+    "out of memory": _MEMORY,
+    "does not recognize this architecture": _UNKNOWN,
+    "is not supported yet": _UNKNOWN,
+    "gated repo": "accept its terms on its page of the hub, then log in with `hf auth login` or set HF_TOKEN",
+    "couldn't connect": _NO_HUB,
 }
 
 
@@ -70,20 +90,25 @@ class ModelFolder:
 
     name: str  # for messages
     path: str  # of the folder, or the repository's name
-    revision: str | None
-    offline: bool
-    gguf: GgufFile | None = None  # the folder then holds nothing but a link to this file
+    revision: str | None = None
+    offline: bool = False
     unreachable: str = ""  # why the hub does not answer, if it does not; only the cache is then read
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext  # around whatever a library reads of it
 
     @property
     def is_local(self) -> bool:
         """Whether it is a folder of this machine."""
-        return is_folder(self.path)
+        return os.path.isdir(self.path)  # noqa: PTH112 - Path raises for a name that is too long
 
     @property
     def place(self) -> dict[str, Any]:
         """Where its files are, as arguments of the hub's functions and of `from_pretrained`."""
         return {"revision": self.revision or "main", "local_files_only": self.offline or self.is_local}
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether it holds an adapter and no model; asks the hub."""
+        return self.find(CONFIG) is None and self.find(ADAPTER_CONFIG) is not None
 
     def find(self, name: str, *, required: bool = False) -> Path | None:
         """A file, downloaded first if it is on the hub; None where there is none, if it is not `required`."""
@@ -94,36 +119,18 @@ class ModelFolder:
 
     def find_config(self) -> Path:
         """The configuration, without which a folder is no model."""
-        path = self.find(_CONFIG, required=not self.offline)  # says what is wrong with a name or the network
+        path = self.find(CONFIG, required=not self.offline)  # says what is wrong with a name or the network
         if path is not None:
             return path
-        if self.is_local or not self.offline:
-            raise ModelError(
-                f"cannot open {self.name}: it has no {_CONFIG}; give a folder, or the hub name, of a whole model"
-            )
-        raise ModelError(
-            f"cannot open {self.name}: it is not in the cache, and {self.unreachable or 'offline mode is on'} "
-            f"({self.offline_advice})"
-        )
+        problem, advice = f"it has no {CONFIG}", "give a folder, or the hub name, of a whole model"
+        if self.offline and not self.is_local:
+            reason, advice = self._offline_reason()
+            problem = f"it is not in the cache, and {reason}"
+        raise ModelError(f"cannot open {self.name}: {problem}; {advice}")
 
-    @property
-    def offline_advice(self) -> str:
-        """What to do where the hub is not asked."""
-        if self.unreachable:
-            return "no connection to the hub: check the network, or give a local folder"
-        return "give a local folder, or download the model once without offline"
-
-    def at_commit(self) -> ModelFolder:
-        """The same at its commit: all files are then of one state of the repository."""
-        if self.is_local:
-            return self
-        path = self.find(ADAPTER_CONFIG) if self.is_adapter else self.find_config()
-        return replace(self, revision=None if path is None else path.parent.name)
-
-    @property
-    def is_adapter(self) -> bool:
-        """Whether it holds an adapter and no model; asks the hub."""
-        return self.find(_CONFIG) is None and self.find(ADAPTER_CONFIG) is not None
+    def at_commit_of(self, path: Path | None) -> ModelFolder:
+        """The same at the commit of one of its files: all files are then of one state of the repository."""
+        return self if self.is_local or path is None else replace(self, revision=path.parent.name)
 
     def find_conversion(self) -> ModelFolder | None:
         """The hub's own conversion of pickled weights to safetensors; None if there is none."""
@@ -135,33 +142,128 @@ class ModelFolder:
         with suppress(Exception):  # no network, or no right to see the discussions
             request = previous_pr(HfApi(), self.path, _CONVERSION, token=None)  # type: ignore[arg-type]
             if request is not None and request.author == "SFconvertbot":
-                return replace(self, revision=f"refs/pr/{request.num}").at_commit()
+                folder = replace(self, revision=f"refs/pr/{request.num}")
+                return folder.at_commit_of(folder.find_config())
         return None
 
+    @contextmanager
+    def loading(self, part: str = "") -> Iterator[None]:
+        """Load a part of the model, quietly and without telemetry; whatever a library raises becomes a ModelError."""
+        try:
+            with quiet(), private_hub(offline=self.offline), self.reading():
+                yield
+        except UnmaskError:
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of a library in Rust
+                raise
+            where = f"{self.name}, its {part}" if part else self.name
+            raise ModelError(f"cannot open {where}: {_cause(error)} ({self._advice(error)})") from error
 
-def is_folder(path: str) -> bool:
-    """Whether this is the path of a folder; False also for what cannot be a path."""
-    return os.path.isdir(path)  # noqa: PTH112 - Path raises for a name that is too long
+    def _offline_reason(self) -> tuple[str, str]:
+        """Why the hub is not asked, and what to do."""
+        if self.unreachable:
+            return self.unreachable, _NO_HUB
+        return "offline mode is on", "give a local folder, or download the model once without offline"
+
+    def _advice(self, error: BaseException) -> str:
+        text = "out of memory" if isinstance(error, MemoryError) else str(error)
+        known = next((advice for words, advice in _ADVICE.items() if words in text), None)
+        if known is not None:
+            return known
+        if isinstance(error, ImportError):
+            return "install what is missing"
+        if self.is_local:
+            return (
+                "a file of the folder is damaged, or needs another version of transformers; copy or download it again"
+            )
+        if self.offline:
+            reason, advice = self._offline_reason()
+            return advice if self.unreachable else f"{reason}; {advice}"
+        return "check the name, and the network connection"
 
 
-def is_file(path: str) -> bool:
-    """Whether this is the path of a file; False also for what cannot be a path."""
-    return os.path.isfile(path)  # noqa: PTH113
+def find_folder(reference: str, how: Opening) -> ModelFolder:
+    """The folder, or the repository of the hub (`owner/name@revision`), that a reference names; downloads nothing.
+
+    A hub that does not answer is not asked again.
+    """
+    from huggingface_hub import is_offline_mode
+
+    offline = how.offline or is_offline_mode()
+    if os.path.isdir(reference):  # noqa: PTH112 - Path raises for a name that is too long
+        return ModelFolder(Path(reference).resolve().name, reference, None, offline)
+    name, _, revision = reference.partition("@")
+    unreachable = "" if offline else connection_problem()
+    return ModelFolder(name, name, revision or None, offline or bool(unreachable), unreachable)
 
 
-def check_config(folder: ModelFolder) -> None:
+@cache
+def link_files(*links: tuple[str, Path]) -> tempfile.TemporaryDirectory[str]:
+    """A folder of links by these names, which exists as long as the process."""
+    folder = tempfile.TemporaryDirectory(prefix="unmask-links-")
+    with writing(Path(folder.name)):
+        for name, target in links:
+            (Path(folder.name) / name).symlink_to(target)
+    return folder
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence transformers' loading report and progress bars; `refuse_bad_weights` checks what matters."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def quiet_panics() -> Iterator[None]:
+    """Hold back what is written to stderr and drop it if the block fails: Rust prints a backtrace before it raises."""
+    try:
+        stderr = os.dup(2)
+    except OSError:  # closed: nothing is seen anyway
+        yield
+        return
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+            held.seek(0)
+            os.write(stderr, held.read())
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+
+
+def _cause(error: BaseException) -> str:
+    """The first line of an error (two if it ends in a colon), with its class if the text alone says too little."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [""]
+    text = one_line(" ".join(lines[: 2 if lines[0].rstrip().endswith(":") else 1]))
+    speaks = isinstance(error, OSError | ValueError | ImportError | RuntimeError) and text
+    return shorten(text if speaks else f"{type(error).__name__} {text}".strip(), 300)
+
+
+def check_config(folder: ModelFolder, path: Path) -> None:
     """Refuse a configuration that is not a JSON object, or claims sizes that no model has."""
-    path = folder.find_config()
     config = read_object(path)
     validate(_Config, config, str(path), ModelError)
     check_sizes(config, str(path))
-    for part in _parts(config):
-        kernels = [value for name, value in part.items() if name.endswith("_implementation") and "/" in str(value)]
+    for part in (config, *config.values()):
+        entries = part.items() if isinstance(part, dict) else ()
+        kernels = [value for name, value in entries if name.endswith("_implementation") and "/" in str(value)]
         if kernels:
             raise ModelError(f"{path} asks for code from the hub ({quote(kernels[0])}): remove the entry")
     if "transformers_weights" in config:
         raise ModelError(
-            f"{path} names its weights in transformers_weights: call the file {_SAFE} and remove the entry"
+            f"{path} names its weights in transformers_weights: call the file {WEIGHTS} and remove the entry"
         )
     if folder.find(ADAPTER_CONFIG) is not None:
         raise ModelError(
@@ -170,16 +272,10 @@ def check_config(folder: ModelFolder) -> None:
         )
 
 
-def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A configuration and those inside it, such as text_config."""
-    yield config
-    yield from (value for value in config.values() if isinstance(value, dict))
-
-
 def check_sizes(config: dict[str, Any], where: str) -> None:
-    """Refuse sizes that no model has."""
-    for part in _parts(config):
-        for name, (least, most) in _LIMITS.items():
+    """Refuse sizes that no model has, also in the configurations inside this one, such as text_config."""
+    for part in (config, *config.values()):
+        for name, (least, most) in _LIMITS.items() if isinstance(part, dict) else ():
             value = part.get(name)
             sizes = value if isinstance(value, list) else [value]  # some models have one per layer
             if any(size is not None and (type(size) is not int or not least <= size <= most) for size in sizes):
@@ -193,7 +289,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 def check_weights(folder: ModelFolder, *, allow_pickle: bool) -> int | None:
     """Check the weights files and their index; their size in bytes, or None where there are none."""
-    for name in (_SAFE, _SAFE_INDEX, *((_PICKLED, _PICKLED_INDEX) if allow_pickle else ())):
+    for name in (WEIGHTS, _INDEX, *((_PICKLED, _PICKLED_INDEX) if allow_pickle else ())):
         path = folder.find(name)
         if path is not None:
             files = _find_shards(folder, path, allow_pickle=allow_pickle) if name.endswith(".json") else [path]
@@ -211,7 +307,7 @@ def _find_shards(folder: ModelFolder, index: Path, *, allow_pickle: bool) -> lis
     for name in names:
         if not re.fullmatch(r"[\w. +-]+", name) or not name.endswith(endings):
             is_pickled = re.fullmatch(r"[^/\\]+\.bin", name)
-            advice = "; set allow_pickle (--allow-pickle) for pickled weights you trust" if is_pickled else ""
+            advice = "; set allow_pickle for pickled weights you trust" if is_pickled else ""
             raise ModelError(
                 f"{index} names {quote(name)}, expected {' or '.join(endings)} files of the same folder{advice}"
             )
@@ -238,6 +334,14 @@ def check_safetensors(path: Path) -> None:
         raise ModelError(f"{path} is damaged or truncated ({error}): copy or download it again") from error
     if not names:
         raise ModelError(f"{path} holds no weights: copy or download it again")
+
+
+def no_safetensors(folder: ModelFolder, name: str) -> ModelError:
+    """That the weights are missing, or pickled."""
+    return ModelError(
+        f"cannot open {folder.name}: it has no {name}; only safetensors are loaded by default, "
+        "set allow_pickle for pickled weights you trust"
+    )
 
 
 def check_tokenizer(folder: ModelFolder) -> None:

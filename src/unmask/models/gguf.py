@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import copy
 import mmap
+import os
 import struct
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from math import prod
@@ -24,10 +24,12 @@ from typing import Any
 import numpy as np
 
 from unmask.core.errors import ModelError, quote
-from unmask.core.files import sha256_of, writing
+from unmask.core.files import sha256_of
+from unmask.core.options import Opening
 from unmask.core.types import Floats
+from unmask.models.checkpoint import ModelCheckpoint, read_checkpoint
+from unmask.models.folder import ModelFolder, find_folder, link_files
 
-SUFFIX = ".gguf"
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _ROPE_FACTORS = "rope_freqs.weight"  # Llama 3.1 and later: what the rotary frequencies are divided by
 _STRING, _ARRAY = 8, 9
@@ -78,12 +80,7 @@ class GgufFile:
         first, *others = [name for name, _ in weights.most_common()]
         return ", ".join([f"{first} ({tensors[first]} tensors)", *(f"{name} ({tensors[name]})" for name in others)])
 
-    @property
-    def origin(self) -> dict[str, str]:
-        """What results record about the file."""
-        return {"format": "GGUF", "quantisation": self.quantisation, "sha256": sha256_of(self.path)}
-
-    def check_loaded(self, config: Any, needed: int) -> None:
+    def check_size(self, config: Any, needed: int) -> None:
         """Refuse a file of which transformers does not read every weight, or whose positions it does not scale.
 
         `needed` is the number of weights of the model that it makes from the configuration.
@@ -105,15 +102,18 @@ class GgufFile:
                 f"({quote(self.architecture)}): some would be left out or random; give the original checkpoint"
             )
 
-    def scale_positions(self, model: Any) -> None:
-        """Divide the rotary frequencies by the factors in the file, if it has any, as llama.cpp does."""
+    def scale_positions(self, model: Any, *_: Any) -> tuple[Any, dict[str, str]]:
+        """Divide the rotary frequencies by the factors in the file, if it has any, as llama.cpp does: a change."""
         import torch
 
+        origin = {"format": "GGUF", "quantisation": self.quantisation, "sha256": sha256_of(self.path)}
         tensor = next((tensor for tensor in self.tensors if tensor.name == _ROPE_FACTORS), None)
         if tensor is None:
-            return
+            return model, origin
         rotary = getattr(model.base_model, "rotary_emb", None)
-        factors = self._read_floats(tensor)
+        factors: Floats = np.fromfile(self.path, dtype="<f4", count=tensor.weights, offset=tensor.begin).astype(
+            np.float64
+        )
         if rotary is None or tensor.type != _F32 or rotary.inv_freq.shape != factors.shape or not (factors > 0).all():
             raise ModelError(
                 f"{self.path.name} has factors of rotary frequencies ({_ROPE_FACTORS}) that do not fit "
@@ -122,9 +122,36 @@ class GgufFile:
         rotary.inv_freq /= torch.from_numpy(factors).to(rotary.inv_freq)
         rotary.original_inv_freq = rotary.inv_freq.clone()
         model.config.rope_factors = factors.tolist()  # for the fingerprint
+        return model, origin
 
-    def _read_floats(self, tensor: GgufTensor) -> Floats:
-        return np.fromfile(self.path, dtype="<f4", count=tensor.weights, offset=tensor.begin).astype(np.float64)
+
+def load_gguf(reference: str, how: Opening) -> ModelCheckpoint:
+    """The checkpoint of a file: a path, or `owner/name/file.gguf` of the hub, which is downloaded.
+
+    The folder that transformers is given has nothing but a link to the file: it would read a tokenizer that lies beside
+    it.
+    """
+    path = Path(reference)
+    name, revision, offline = path.name, None, how.offline
+    if not path.is_file():
+        name, at, revision = reference.partition("@")
+        owner, repository, file = name.split("/", 2)
+        hub = replace(find_folder(f"{owner}/{repository}{at}{revision}", how), name=name)
+        with hub.loading():
+            found = hub.find(file, required=True)
+        assert found is not None
+        path, revision, offline = found, hub.at_commit_of(found).revision, hub.offline
+    gguf = read_gguf(path)
+    links = link_files((LINK, path.resolve()))
+    folder = ModelFolder(name, links.name, revision, offline, reading=partial(parse_once, {}))
+    checkpoint = read_checkpoint(folder, how, "header", gguf_file=LINK)
+    return replace(
+        checkpoint,
+        loading={"config": checkpoint.config},  # reading the header again would take seconds
+        check_size=partial(gguf.check_size, checkpoint.config),
+        changes=(gguf.scale_positions,),
+        warnings=(f"weights were dequantised from GGUF: {gguf.quantisation}",),
+    )
 
 
 def read_gguf(path: Path) -> GgufFile:
@@ -133,9 +160,9 @@ def read_gguf(path: Path) -> GgufFile:
         raise ModelError(f"{path.name}: GGUF files need gguf and accelerate: pip install 'unmask[gguf]'")
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            file = _Header(path, content).read()
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        reason = getattr(error, "strerror", None) or error
+            file = _read_header(path, content)
+    except (OSError, ValueError, KeyError, OverflowError, struct.error) as error:  # an empty file cannot be mapped
+        reason = getattr(error, "strerror", None) or f"its header is damaged: {error}"
         raise ModelError(f"{path} cannot be read ({reason}): copy or download it again") from error
     kind, parts = file.metadata.get("general.type", "model"), file.metadata.get("split.count", 1)
     if kind != "model":
@@ -148,16 +175,17 @@ def read_gguf(path: Path) -> GgufFile:
 
 
 @contextmanager
-def read_once() -> Iterator[None]:
-    """Let transformers parse the header of a file once for configuration and tokenizer, without a progress bar."""
+def parse_once(headers: dict[str, Any]) -> Iterator[None]:
+    """Let transformers parse a header once for configuration and tokenizer, kept in `headers`; no progress bar."""
     reader: Any = import_module("transformers.modeling_gguf_pytorch_utils")
     load, bar = reader.load_gguf_checkpoint, reader.tqdm
 
     def load_once(path: str, return_tensors: bool = False, **options: Any) -> Any:
         if return_tensors:
             return load(path, return_tensors=True, **options)
-        status = Path(path).stat()
-        return copy.deepcopy(_parse(load, path, status.st_size, status.st_mtime_ns))
+        if path not in headers:
+            headers[path] = load(path)
+        return copy.deepcopy(headers[path])
 
     reader.load_gguf_checkpoint, reader.tqdm = load_once, lambda values, **_: values
     try:
@@ -166,105 +194,74 @@ def read_once() -> Iterator[None]:
         reader.load_gguf_checkpoint, reader.tqdm = load, bar
 
 
-@lru_cache(maxsize=1)
-def _parse(load: Callable[[str], Any], path: str, _: int, __: int) -> Any:
-    """What transformers reads of a header; size and time tell versions of a file apart."""
-    return load(path)
+def _read_header(path: Path, content: mmap.mmap) -> GgufFile:
+    """The header at the beginning of a file; ValueError or struct.error where it is damaged."""
+    magic = content.read(len(_MAGIC))
+    if magic != _MAGIC:
+        raise ModelError(f"{path} is not a GGUF file: it begins with {magic!r}, expected GGUF")
+    version = _number(content, "I")
+    if version not in _VERSIONS:
+        raise ModelError(f"{path} is of GGUF version {version}, expected 2 or 3: convert it again")
+    tensors, values = _number(content, "Q"), _number(content, "Q")
+    metadata = {_string(content): _value(content) for _ in range(values)}
+    table = [_tensor(content) for _ in range(tensors)]
+    alignment = metadata.get("general.alignment", 32)
+    if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20 or not table:
+        raise ValueError("its alignment, or table of tensors")
+    begin = -(-content.tell() // alignment) * alignment
+    placed = tuple(replace(tensor, begin=begin + tensor.begin) for tensor in table)
+    for tensor in placed:
+        if tensor.begin + _size(path, tensor) > len(content):
+            raise ModelError(f"{path} is truncated: {quote(tensor.name)} ends behind it; download it again")
+    known = {key: value for key, value in metadata.items() if value is not None}
+    return GgufFile(path, known, placed)
 
 
-@cache
-def isolate(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder with nothing but a link to the file: transformers would read a tokenizer that lies beside it."""
-    folder = tempfile.TemporaryDirectory(prefix="unmask-gguf-")
-    with writing(Path(folder.name)):
-        (Path(folder.name) / LINK).symlink_to(path)
-    return folder
+def _number(content: mmap.mmap, code: str) -> Any:
+    return struct.unpack(f"<{code}", content.read(struct.calcsize(code)))[0]
 
 
-class _Header:
-    """A cursor over the bytes of a file."""
+def _string(content: mmap.mmap) -> str:
+    begin = content.tell() + 8
+    content.seek(_number(content, "Q"), os.SEEK_CUR)
+    return content[begin : content.tell()].decode()
 
-    def __init__(self, path: Path, content: mmap.mmap) -> None:
-        self._path, self._content, self._at = path, content, 0
 
-    def read(self) -> GgufFile:
-        if self._content[:4] != _MAGIC:
-            raise ModelError(f"{self._path} is not a GGUF file: it begins with {self._content[:4]!r}, expected GGUF")
-        self._at = 4
-        version = self._number("I")
-        if version not in _VERSIONS:
-            raise ModelError(f"{self._path} is of GGUF version {version}, expected 2 or 3: convert it again")
-        tensors, values = self._number("Q"), self._number("Q")
-        metadata = {}
-        for _ in range(values):
-            key = self._string()
-            value = self._value(self._number("I"))
-            if value is not None:
-                metadata[key] = value
-        table = [self._tensor() for _ in range(tensors)]
-        alignment = metadata.get("general.alignment", 32)
-        if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20 or not table:
-            raise self._damage()
-        begin = -(-self._at // alignment) * alignment
-        placed = tuple(GgufTensor(name, shape, kind, begin + offset) for name, shape, kind, offset in table)
-        for tensor in placed:
-            if tensor.begin + self._size(tensor) > len(self._content):
-                raise ModelError(f"{self._path} is truncated: {quote(tensor.name)} ends behind it; download it again")
-        return GgufFile(self._path, metadata, placed)
+def _value(content: mmap.mmap) -> Any:
+    """A single value; None for an array, which is only skipped."""
+    kind = _number(content, "I")
+    if kind == _STRING:
+        return _string(content)
+    if kind != _ARRAY:
+        return _number(content, _SCALARS[kind])
+    inner, count = _number(content, "I"), _number(content, "Q")
+    if inner != _STRING:
+        content.seek(struct.calcsize(_SCALARS[inner]) * count, os.SEEK_CUR)
+        return None
+    for _ in range(count):
+        content.seek(_number(content, "Q"), os.SEEK_CUR)
+    return None
 
-    def _damage(self) -> ModelError:
-        return ModelError(f"{self._path} is damaged (its header, byte {self._at:,}): copy or download it again")
 
-    def _take(self, size: int) -> bytes:
-        begin, self._at = self._at, self._at + size
-        if self._at > len(self._content):
-            raise self._damage()
-        return self._content[begin : self._at]
+def _tensor(content: mmap.mmap) -> GgufTensor:
+    """An entry of the table, which says where behind the header the tensor begins."""
+    name, dimensions = _string(content), _number(content, "I")
+    if not 1 <= dimensions <= 4:
+        raise ValueError(f"{dimensions} dimensions")
+    shape = tuple(_number(content, "Q") for _ in range(dimensions))
+    return GgufTensor(name, shape, _number(content, "I"), _number(content, "Q"))
 
-    def _number(self, code: str) -> Any:
-        return struct.unpack(f"<{code}", self._take(struct.calcsize(code)))[0]
 
-    def _string(self) -> str:
-        try:
-            return self._take(self._number("Q")).decode()
-        except UnicodeDecodeError as error:
-            raise self._damage() from error
+def _size(path: Path, tensor: GgufTensor) -> int:
+    """The size of a tensor in bytes."""
+    from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
 
-    def _value(self, kind: int) -> Any:
-        """A single value; None for an array, which is only skipped."""
-        if kind == _STRING:
-            return self._string()
-        if kind == _ARRAY:
-            inner, count = self._number("I"), self._number("Q")
-            if inner == _STRING:
-                for _ in range(count):
-                    self._take(self._number("Q"))
-            elif inner in _SCALARS:
-                self._take(struct.calcsize(_SCALARS[inner]) * count)
-            else:
-                raise self._damage()
-            return None
-        if kind not in _SCALARS:
-            raise self._damage()
-        return self._number(_SCALARS[kind])
-
-    def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
-        name, dimensions = self._string(), self._number("I")
-        if not 1 <= dimensions <= 4:
-            raise self._damage()
-        return name, tuple(self._number("Q") for _ in range(dimensions)), self._number("I"), self._number("Q")
-
-    def _size(self, tensor: GgufTensor) -> int:
-        """Its size in bytes."""
-        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
-
-        try:
-            block, size = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.type)]
-        except (ValueError, KeyError):
-            raise ModelError(
-                f"{self._path} has a tensor {quote(tensor.name)} of the unknown type {tensor.type}: "
-                "update gguf and unmask"
-            ) from None
-        if tensor.shape[0] % block or not all(tensor.shape):
-            raise self._damage()
-        return int(tensor.weights // block * size)
+    try:
+        block, size = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.type)]
+    except (ValueError, KeyError):
+        raise ModelError(
+            f"{path} has a tensor {quote(tensor.name)} of the unknown type {tensor.type}: update gguf and unmask"
+        ) from None
+    if tensor.shape[0] % block or not all(tensor.shape):
+        raise ValueError("the shape of a tensor")
+    return int(tensor.weights // block * size)

@@ -17,15 +17,12 @@ from unmask.models.lm import Lm
 from unmask.models.network import Network
 from unmask.models.weights import namespace_of
 
-FP32 = ("fp32", "float32")  # the dtype of a model that was opened, or made in memory
-SERVED = "as served"  # of an endpoint, which does not tell it
-
 
 def ladder(lm: Lm) -> tuple[Lm, ...]:
     """The precisions of a model in fp32, the fastest first and fp32 last; fp32 alone where nothing is faster."""
     device = lm.network.device
     if device.type == "cuda":
-        steps = [_in_16_bits(lm, torch.float16), _with_tf32(lm)]
+        steps = [_in_16_bits(lm, torch.float16), _lm(lm, lm.network.with_tf32(), "fp32+tf32")]
     else:
         steps = [_in_16_bits(lm, torch.bfloat16)] if has_bf16_products() else []
     return (*(step for step in steps if step is not None), lm)
@@ -48,17 +45,13 @@ def _in_16_bits(lm: Lm, dtype: torch.dtype) -> Lm | None:
             small = weight.detach().to(dtype) if weight.is_floating_point() else weight.detach()
             known[id(weight)] = nn.Parameter(small, requires_grad=False)
     try:
-        model, next_sentence = (copy.deepcopy(each, known) for each in (network.model, network.next_sentence))
+        model, next_sentence = (copy.deepcopy(module, known) for module in (network.model, network.next_sentence))
         small_network = Network(model, next_sentence=next_sentence, head=network)
         with torch.inference_mode():
             small_network.logits(small_network.run(torch.zeros((1, 2), dtype=torch.long, device=network.device), None))
     except (TypeError, RuntimeError, AttributeError, ValueError):
         return None
     return _lm(lm, small_network, {torch.float16: "fp16", torch.bfloat16: "bf16"}[dtype], "+fp32 head")
-
-
-def _with_tf32(lm: Lm) -> Lm:
-    return _lm(lm, lm.network.with_tf32(), "fp32+tf32")
 
 
 def _lm(lm: Lm, network: Network, dtype: str, head: str = "") -> Lm:

@@ -17,8 +17,7 @@ from unmask.core.types import Floats
 from unmask.models.batches import chunks_by_length
 from unmask.models.eraser import record_states
 from unmask.models.fast.shortcuts import select_cache
-from unmask.models.finite import refuse_bad_outputs
-from unmask.models.lm import Lm
+from unmask.models.lm import Lm, refuse_bad_outputs
 
 TOKENS = 2048  # per forward pass
 TokenIds = tuple[int, ...]
@@ -89,7 +88,7 @@ class Continuations:
         new = [index for index, (context, added) in enumerate(asked) if not added]
         for chunk, ids in batches_by_length(self._lm, [self._contexts[asked[index][0]] for index in new]):
             states, cache = shortcuts.last_states(ids)
-            for row, index in enumerate(new[each] for each in chunk):
+            for row, index in enumerate(new[number] for number in chunk):
                 self._places[asked[index][0]] = len(self._caches), row
                 yield index, _probabilities(self._lm, states[row])
             self._caches.append(cache)

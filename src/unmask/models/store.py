@@ -31,7 +31,7 @@ from unmask.core.types import Floats
 
 READ = np.dtype([("position", "<i4"), ("token", "<i4"), ("logprob", "<f4"), ("rank", "<i4")])
 _SCHEMA = "CREATE TABLE readings (key BLOB PRIMARY KEY, sum INTEGER, reads BLOB, received BLOB) WITHOUT ROWID"
-VERSION = 1  # `PRAGMA user_version`; 0: written before versions were
+VERSION = 1  # `PRAGMA user_version`
 WAIT = 60.0  # seconds to wait for another process
 LOCK, DAMAGED, NAME = "-lock", ".damaged", ".model"
 MAX_NAME = 200  # characters
@@ -166,7 +166,7 @@ class Store:
         return self._connection
 
     def _connect(self, path: Path) -> sqlite3.Connection:
-        """Open the file, which is created or upgraded where necessary."""
+        """Open the file, which is created where necessary."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}{LOCK}", timeout=WAIT):
             self._file = _identity(path)
@@ -179,13 +179,12 @@ class Store:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=NORMAL")
                 schema = connection.execute("SELECT sql FROM sqlite_master").fetchall()
-                if schema and schema != [(_SCHEMA.encode(),)]:
+                if schema and (schema, version) != ([(_SCHEMA.encode(),)], VERSION):
                     raise sqlite3.DatabaseError("its tables are not those of a store")
-                if not schema or version != VERSION:
+                if not schema:
                     with connection:
                         connection.execute("BEGIN IMMEDIATE")
-                        if not schema:
-                            connection.execute(_SCHEMA)
+                        connection.execute(_SCHEMA)
                         connection.execute(f"PRAGMA user_version={VERSION}")
             except BaseException:
                 connection.close()

@@ -39,7 +39,7 @@ def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str, kind: str
         advice = _ADVICE.get(kind, _LM_ADVICE)
         raise ModelError(f"{name} has no weights for {_format_names(missing)}: {advice}")
     mismatched = sorted(
-        f"{key} ({_format_shape(stored)}, expected {_format_shape(expected)})"
+        f"{key} ({'×'.join(map(str, stored))}, expected {'×'.join(map(str, expected))})"
         for key, stored, expected in loading["mismatched_keys"]
     )
     if mismatched:
@@ -149,7 +149,3 @@ def _refuse_untied(model: Any, name: str) -> None:
 
 def _format_names(names: Sequence[str], limit: int = 6) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
-
-
-def _format_shape(shape: Iterable[int]) -> str:
-    return "×".join(map(str, shape))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from unmask.core.boundary import Rows, validate
 from unmask.core.errors import DataError, quote
 from unmask.data.prompts import Prompt
-from unmask.models.slots import MAX_ROWS, SlotPrediction, SlotWord
+from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord
 from unmask.prompts.rules import COUNTINGS, Ruling, Verdict, apply_rules
 from unmask.prompts.spec import Counting
 
 if TYPE_CHECKING:
-    from unmask.models import Lm
+    from unmask.models import TextModel
 
 SETTINGS = ("model", "fingerprint", "k", "counting")  # the same in every row
 
@@ -92,7 +92,7 @@ class ModelAnswers:
 
 
 def fill_prompts(
-    lm: Lm, prompts: Sequence[Prompt], k: int = 2, *, counting: Counting = "likelier", most: int = MAX_ROWS
+    lm: TextModel, prompts: Sequence[Prompt], k: int = 2, *, counting: Counting = "likelier", most: int = MAX_ROWS
 ) -> ModelAnswers:
     """The k most likely words for every prompt, with rule verdicts; `most` as in `top_words`."""
     from unmask.models.fill import top_words  # imports torch, which reading answers does not need

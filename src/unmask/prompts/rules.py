@@ -20,7 +20,7 @@ from typing import Literal, get_args
 
 from unmask.core.errors import DataError
 from unmask.data.prompts import Prompt
-from unmask.models.slots import SlotWord
+from unmask.models.fill import SlotWord
 from unmask.prompts.spec import Counting
 
 Verdict = Literal["biased", "not biased", "undecided"]

@@ -22,7 +22,7 @@ from unmask.data.subset import sample_positions
 from unmask.findings import Section
 from unmask.findings.envelope import Result, build, read_meta
 from unmask.findings.folder import ResultFolder, result_folder
-from unmask.models.slots import split_at_slot
+from unmask.models.fill import split_at_slot
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import ModelAnswers, fill_prompts
 from unmask.prompts.findings import AuditRanking, conclude, ranking_from_audit
@@ -30,7 +30,7 @@ from unmask.prompts.folder import FILES, AnnotationFolder, create_folder, import
 from unmask.prompts.spec import PromptSettings
 
 if TYPE_CHECKING:
-    from unmask.models import Lm
+    from unmask.models import Model
 
 FORMS = ("completion", "question")
 COLUMNS = ("text", "category", "form", "biased", "fair", "why")
@@ -39,11 +39,7 @@ UNDECIDED = "undecided"  # key of the details: how many prompts wait for annotat
 
 @with_request("prompts", "model")
 def prompts(
-    model: str | Path | Lm | None = None,
-    *,
-    questions: Sequence[Prompt] = (),
-    out: str | Path | None = None,
-    **options: Any,
+    model: Model | None = None, *, questions: Sequence[Prompt] = (), out: str | Path | None = None, **options: Any
 ) -> Result:
     """Fill prompts with a model's likeliest words and classify them by rules and annotators.
 
@@ -64,21 +60,21 @@ def prompts(
 
 def _fill(
     opened: ResultFolder,
-    model: str | Path | Lm | None,
+    model: Model | None,
     questions: Sequence[Prompt],
     settings: PromptSettings,
     how: tuple[Opening, Serving],
     run: Options,
 ) -> Result:
     """Fill prompts, and write the answers and the result to a folder that is open for it."""
-    from unmask.models import Lm, open_lm  # these import torch, which annotating does not need
+    from unmask.models import open_lm  # imports torch, which annotating does not need
 
     every, about = _prompts(settings.file)
     asked = questions or every
     questions = _sample(asked, run)
     imported = () if settings.judgements is None else import_annotations(settings.judgements, "")
     other = _audit_ranking(settings.pll)
-    lm = model if isinstance(model, Lm) else open_lm(model, *how)
+    lm = open_lm(model, *how)
     step = steps_of(run.progress, "prompts", len(questions))
     step(0.0)
     answers = fill_prompts(lm, questions, settings.top, counting=settings.counting)

@@ -23,7 +23,7 @@ from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Probe
 from unmask.data.riddles import SOMEONE, CoreferenceItem
-from unmask.models import Lm
+from unmask.models import TextModel
 from unmask.stats.intervals import mean_interval
 from unmask.stats.paired import cross_tabulate, mcnemar_p
 from unmask.stats.shares import HitCounts, difference_interval, difference_test, share_interval
@@ -191,7 +191,7 @@ def accuracy(counts: HitCounts, seed: int, label: str) -> Value:
     return share_interval(counts, rng=generator(seed, label), unit="templates")
 
 
-def _pronouns(lm: Lm, pro: CoreferenceItem, anti: CoreferenceItem) -> tuple[Probe, Probe]:
+def _pronouns(lm: TextModel, pro: CoreferenceItem, anti: CoreferenceItem) -> tuple[Probe, Probe]:
     if pro.groups.get("pronouns", "1") != "1":
         raise Unscorable("a second pronoun reveals the gender")
     contexts = [(item.text[: item.at[0]], item.text[item.at[1] :]) for item in (pro, anti)]
@@ -209,7 +209,7 @@ def _pronouns(lm: Lm, pro: CoreferenceItem, anti: CoreferenceItem) -> tuple[Prob
     return Probe(mine.ids, reads[0], at), Probe(mine.ids, reads[1], at)
 
 
-def _probe(lm: Lm, ids: tuple[int, ...], positions: Sequence[int]) -> Probe:
+def _probe(lm: TextModel, ids: tuple[int, ...], positions: Sequence[int]) -> Probe:
     """Score these tokens: masked together, or from left to right in a causal model."""
     if lm.kind == "causal":
         return Probe(ids, tuple((position - 1, ids[position]) for position in positions if position))

@@ -22,10 +22,9 @@ from unmask.core.files import make_folder, write_json, writing
 from unmask.core.options import Opening
 from unmask.core.progress import Progress, with_label
 from unmask.data.examples import Example, Source, user_source
-from unmask.models.classifier import Classifier, ClassifierInput, TextOrPair
-from unmask.models.library_errors import quiet
-from unmask.models.loading import new_classifier
-from unmask.models.pretrained import device_for
+from unmask.models.checkpoint import device_for
+from unmask.models.classifier import Classifier, ClassifierInput, TextOrPair, new_classifier
+from unmask.models.folder import quiet
 from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval, target_values
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import EvalCallback, TrainSettings, train

@@ -18,9 +18,9 @@ from unmask.core.request import with_request
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
-from unmask.models import open_lm
+from unmask.models import list_models, open_lm
 from unmask.models.builtin import BUILT_IN
-from unmask.models.loading import is_classifier, open_classifier
+from unmask.models.classifier import is_classifier, open_classifier
 from unmask.tasks import TASKS
 from unmask.tasks.bias_curve import bias_curve, curve_finding
 from unmask.tasks.finetune import FineTuneJob, fine_tune, model_facts
@@ -71,7 +71,7 @@ def task(
     settings, opening, serving, run = fill_groups(
         options, settings=TaskSettings, opening=Opening, serving=Serving, options=Options
     )
-    names = [str(models)] if isinstance(models, str | Path) else [str(model) for model in models]
+    names = [str(model) for model in list_models(models)]
     with result_folder(out, "task", also=(WORK,), lock=is_main_process()) as folder, _work_folder(out) as work:
         result = evaluate_models(TASKS.find(name), names or [BUILT_IN], work, settings, (opening, serving), run)
         if on_observation is not None:

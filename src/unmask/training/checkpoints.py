@@ -13,9 +13,8 @@ from typing import Any
 from unmask.core.boundary import read_json, read_text, validate
 from unmask.core.errors import DataError, ResultError
 from unmask.core.files import make_folder, sha256_of, write_json, write_text, writing
-from unmask.models.eraser import attached_eraser
-from unmask.models.folded_eraser import fold, hold
-from unmask.models.library_errors import quiet
+from unmask.models.eraser import attached_eraser, fold, hold
+from unmask.models.folder import quiet
 from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
 

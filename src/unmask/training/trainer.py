@@ -19,7 +19,7 @@ from unmask.core.files import writing
 from unmask.core.progress import Progress
 from unmask.core.seeds import generator
 from unmask.core.signals import keep
-from unmask.models.library_errors import quiet
+from unmask.models.folder import quiet
 from unmask.training.checkpoints import claim_folder, last_complete_checkpoint, remove_checkpoints, write_digests
 from unmask.training.collators import split_batch
 from unmask.training.distributed import PROCESS_TIMEOUT, on_main_process, world_size

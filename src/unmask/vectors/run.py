@@ -19,7 +19,7 @@ from unmask.findings import Section
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
 from unmask.models import open_encoder
-from unmask.models.gguf import SUFFIX
+from unmask.models.loading import GGUF
 from unmask.vectors import VECTOR_MEASURES
 from unmask.vectors.directions import GENDER
 from unmask.vectors.evaluation import Source, run_measure
@@ -116,7 +116,7 @@ def questions_of(
 
 
 def _is_file(source: str | Path | None) -> bool:
-    return source is not None and is_file(Path(source)) and Path(source).suffix != SUFFIX
+    return source is not None and is_file(Path(source)) and Path(source).suffix != GGUF
 
 
 def _refuse_missing_file(source: str | Path) -> None:

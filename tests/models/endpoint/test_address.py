@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from unmask.core.errors import ModelError
-from unmask.models.endpoint.address import is_url, parse_address
+from unmask.core.options import Opening
+from unmask.models.endpoint.client import parse_address
+from unmask.models.loading import ENDPOINT
 
 
 def test_the_base_url_is_what_is_before_completions() -> None:
@@ -43,5 +45,5 @@ def test_http_to_another_machine_must_be_allowed() -> None:
 
 
 def test_only_urls_are_urls() -> None:
-    assert is_url("HTTPS://host/v1")
-    assert not any(map(is_url, ("owner/name", "/folder", "http", "https")))
+    assert ENDPOINT.matches("HTTPS://host/v1", Opening())
+    assert not any(ENDPOINT.matches(name, Opening()) for name in ("owner/name", "/folder", "http", "https"))

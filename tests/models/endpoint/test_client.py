@@ -15,8 +15,7 @@ from unmask.core.errors import DataError, ModelError, OutputError
 from unmask.core.files import cache_dir
 from unmask.core.options import Opening, Serving
 from unmask.models.endpoint import client
-from unmask.models.endpoint.address import parse_address
-from unmask.models.endpoint.client import _retry_after
+from unmask.models.endpoint.client import _retry_after, parse_address
 from unmask.models.endpoint.loading import open_endpoint
 
 PASSING = ("429", "500", "dropped", "truncated", "half")

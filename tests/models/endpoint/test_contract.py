@@ -27,7 +27,7 @@ REASONS = {
     "wrong": "other text behind it|two log-probabilities|below 0|likelier token",
     "no logprobs": "gives no log-probabilities",
     "no top": "no `top_logprobs`",
-    "other name": "answers as 'another-model', another model; give --model another-model",
+    "other name": "answers as 'another-model', another model; give served_model another-model",
 }
 
 

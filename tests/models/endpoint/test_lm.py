@@ -22,7 +22,7 @@ from unmask.measures.probes import next_tokens_probe
 from unmask.models import Engine, Store
 from unmask.models.endpoint import lm as endpoint_lm
 from unmask.models.endpoint import words
-from unmask.models.endpoint.lm import LEAST_REPEATED, EndpointEngine
+from unmask.models.endpoint.lm import LEAST_REPEATED
 from unmask.models.endpoint.loading import open_endpoint
 from unmask.models.fill import top_words
 from unmask.models.loading import open_lm
@@ -35,7 +35,7 @@ def test_readings_are_those_of_the_local_engine(name: str) -> None:
     local = open_lm(zoo.folder(name))
     with serve(local) as server:
         remote = opened(server)
-        engines = EndpointEngine(remote), Engine(local)
+        engines = remote.answerer(), Engine(local)
         for text in SENTENCES:
             probes = [next_tokens_probe(lm.encode(text), lm.encode(text).content) for lm in (remote, local)]
             mine, theirs = (engine.read([probe])[probe] for engine, probe in zip(engines, probes, strict=True))
@@ -166,7 +166,7 @@ def test_progress_is_shown_while_a_server_is_asked(server: Server) -> None:
 def test_a_run_that_broke_off_is_resumed(server: Server, tmp_path: Path) -> None:
     texts = [f"Sentence number {number}." for number in range(40)]
     lm = opened(server, retries=0, parallel=1)
-    EndpointEngine(lm, Store(tmp_path / "kept.sqlite"))
+    lm.answerer(Store(tmp_path / "kept.sqlite"))
     lm.server.batch = 1
     lm.prime(texts[:25])
     server.faults, server.failures = {"dropped"}, 10**6
@@ -174,7 +174,7 @@ def test_a_run_that_broke_off_is_resumed(server: Server, tmp_path: Path) -> None
         lm.prime(texts)
     server.faults, server.failures = set(), 0
     again = opened(server)
-    EndpointEngine(again, Store(tmp_path / "kept.sqlite"))
+    again.answerer(Store(tmp_path / "kept.sqlite"))
     known = len(server.asked)
     again.prime(texts)
     assert server.asked[known : known + 15] == texts[25:]
@@ -199,7 +199,7 @@ def test_another_model_behind_the_same_name_has_another_fingerprint(server: Serv
 def test_the_only_model_of_a_server_needs_no_name(server: Server) -> None:
     assert open_endpoint(server.url, Opening(), Serving()).facts.id == NAME
     server.faults = {"two models"}
-    with pytest.raises(ModelError, match=r"has 2 models .*served, other.*: name one by --model"):
+    with pytest.raises(ModelError, match=r"has 2 models .*served, other.*: name one by served_model"):
         open_endpoint(server.url, Opening(), Serving())
 
 
@@ -210,9 +210,9 @@ def test_an_unknown_model_is_one_line(server: Server) -> None:
 
 def test_what_an_endpoint_cannot_give_is_one_line(server: Server) -> None:
     lm = opened(server)
-    with pytest.raises(ModelError, match="weights and hidden states are not here"):
-        _ = lm.network.model
-    engine = EndpointEngine(lm)
+    with pytest.raises(ModelError, match="is an endpoint, which gives log-probabilities of texts only"):
+        unmask.diagnose("accuracy", lm)
+    engine = lm.answerer()
     pair = Pair("x/0", "He left early.", "She left early.")
     probes = find("ll-stereoset").probes(pair, lm)
     with pytest.raises(ModelError, match="and nothing else; use measures such as ll"):

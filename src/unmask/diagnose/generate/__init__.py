@@ -34,9 +34,9 @@ from unmask.diagnose.generate.candidates import (
 from unmask.diagnose.generate.targets import targets
 from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
 from unmask.measures import find
-from unmask.models import Lm, open_lm
-from unmask.models.fast.process import HeapTrimmer
-from unmask.models.slots import SLOT
+from unmask.models import Lm, TextModel, open_lm
+from unmask.models.fast import HeapTrimmer
+from unmask.models.fill import SLOT
 
 CHUNK = 32  # pairs processed together
 TOP = 60  # model predictions considered per slot
@@ -155,7 +155,7 @@ def generate(
 
 
 def _candidates(
-    lm: Lm, chunk: Sequence[ScoredItem], rules: GenerationRules, wordnet: WordNet | None
+    lm: TextModel, chunk: Sequence[ScoredItem], rules: GenerationRules, wordnet: WordNet | None
 ) -> list[Candidate]:
     """Candidates for the targets of a chunk of pairs; the model is queried once."""
     scored = [item for item in chunk if item.sentences]
@@ -174,6 +174,7 @@ def _fitting(session: Session, candidates: Sequence[Candidate], rules: Generatio
     """Candidates that are plausible and similar enough, with both scores."""
     plausible = zip(candidates, plausibility(session, candidates, "words that fit"), strict=True)
     likely = [(each, value) for each, value in plausible if value >= -rules.slack and math.isfinite(value)]
+    assert isinstance(session.lm, Lm)  # no endpoint serves a masked model
     cosines = similarity(session.lm, [candidate for candidate, _ in likely])
     return [
         (candidate, value, cosine)

@@ -16,7 +16,7 @@ from unmask.data.occurrences import Span
 from unmask.diagnose.generate.targets import Target, changed_words
 from unmask.diagnose.generate.wordnet import WordNet
 from unmask.diagnose.generate.words import Form, group_words, inflect, is_usable, readings
-from unmask.models import Lm
+from unmask.models import Lm, TextModel
 from unmask.models.fill import top_words
 from unmask.models.states import mean_states
 from unmask.vectors.contextual import WordInText
@@ -49,7 +49,7 @@ class Candidate:
         return (pair.more, target.more) if side == "more" else (pair.less, target.less)
 
 
-def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
+def fillers(lm: TextModel, texts: Sequence[str], most: int) -> list[list[Filler]]:
     """For every text with a `{slot}`, the most likely words and their log-probabilities, best first."""
     return [
         [(word.text, math.log(word.probability)) for word in slot.words if word.probability > 0]
@@ -146,7 +146,7 @@ def _words(candidates: Sequence[Candidate]) -> list[WordInText]:
     return sorted({word for pair in both for word in pair})
 
 
-def _probe(text: str, span: Span, lm: Lm) -> Probe | None:
+def _probe(text: str, span: Span, lm: TextModel) -> Probe | None:
     """Probe of the word with all its tokens masked; None if the sentence is too long for the model."""
     positions = lm.token_positions(text, *span)
     try:

@@ -15,7 +15,7 @@ from unmask.audit.scoring import ScoredItem
 from unmask.core.types import Pair, SentenceScore
 from unmask.data.occurrences import Span
 from unmask.diagnose.generate.words import is_usable
-from unmask.models import Lm
+from unmask.models import TextModel
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
@@ -30,7 +30,7 @@ class Target:
     moves: float
 
 
-def targets(item: ScoredItem, lm: Lm) -> list[Target]:
+def targets(item: ScoredItem, lm: TextModel) -> list[Target]:
     """Replaceable words of a pair, by decreasing contribution to its score difference."""
     pair = item.item
     in_more = _contributions(pair.more, item.sentences["more"], lm)
@@ -66,7 +66,7 @@ def _spans(text: str) -> list[Span]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def _contributions(text: str, score: SentenceScore, lm: Lm) -> Mapping[Span, float]:
+def _contributions(text: str, score: SentenceScore, lm: TextModel) -> Mapping[Span, float]:
     """Contribution of each word's tokens to the score of its sentence."""
     by_position = dict(zip(score.positions, score.logprobs.tolist(), strict=True))
     offsets = lm.offsets(text)

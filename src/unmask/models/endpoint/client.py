@@ -1,7 +1,8 @@
-"""Requests to an endpoint: repeated with back-off, slowed down by rate limits, logged without texts and key."""
+"""The address of an endpoint and requests to it: repeated, slowed down by rate limits, logged without texts and key."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import threading
 import weakref
@@ -12,21 +13,66 @@ from http import HTTPStatus
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from unmask.core.environment import api_key
-from unmask.core.errors import ModelError, one_line, shorten
+from unmask.core.errors import ModelError, one_line, quote, shorten
 from unmask.core.files import KIND_FILES, RESULT_FILES, cache_dir, refuse_result_file, writing
 from unmask.core.options import Serving
-from unmask.models.endpoint.address import Address
 
+EXAMPLE = "https://host/v1"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before a request is repeated; twice as long each time
 LONGEST_LIMIT = 900.0  # seconds that a server may ask to wait
 LARGEST_ANSWER = 1 << 28  # bytes
 LARGEST_LOG = 10 << 20  # bytes after which the log of the cache is started anew
 FIRST_CONTACT = 1  # how often a connection is tried again that was never made before
 REPEATED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The base URL of an endpoint, without a slash at its end."""
+
+    url: str
+    host: str  # with its port, if the URL has one
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is on this machine."""
+        name = urlsplit(self.url).hostname or ""
+        try:
+            return ipaddress.ip_address(name).is_loopback
+        except ValueError:
+            return name == "localhost"
+
+
+def parse_address(text: str, *, offline: bool = False, allow_http: bool = False) -> Address:
+    """The address of an endpoint; ModelError if nothing may be sent there."""
+    try:
+        parts = urlsplit(text.strip())
+        good = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # such as a port that is no number
+        good = False
+    if not good:
+        raise ModelError(f"{quote(text)} is no URL of an endpoint, expected one like {EXAMPLE}")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise ModelError(
+            f"the URL of the endpoint at {parts.hostname} holds more than an address (a user, a password or a query): "
+            f"give it like {EXAMPLE}, and the key in $UNMASK_API_KEY"
+        )
+    host = parts.netloc.lower()
+    path = parts.path.rstrip("/").removesuffix("/completions").rstrip("/")
+    address = Address(f"{parts.scheme.lower()}://{host}{path}", host)
+    if offline and not address.is_loopback:
+        raise ModelError(f"{address.url} is an endpoint, but offline is set: leave it out, or give a local model")
+    if parts.scheme.lower() == "http" and not address.is_loopback and not allow_http:
+        raise ModelError(
+            f"{address.url} is not encrypted: sentences and key could be read on the way; give an https URL, or set "
+            "allow_http for a network that you trust"
+        )
+    return address
 
 
 class Refused(Exception):  # noqa: N818 - concerns one request
@@ -160,7 +206,9 @@ class Client:
             found = "the key in $UNMASK_API_KEY is not accepted" if self._key else "it wants a key: set $UNMASK_API_KEY"
             return ModelError(f"{url} refuses access: {found} ({last.problem})")
         if last.status in (404, 405):
-            return ModelError(f"{url} has no completions, or no such model ({last.problem}): check URL and --model")
+            return ModelError(
+                f"{url} has no completions, or no such model ({last.problem}): check URL and served_model"
+            )
         if 300 <= last.status < 400:
             return ModelError(f"{url} redirects ({last.problem}), which is not followed: give the URL it redirects to")
         return Refused(last.problem)

@@ -95,8 +95,8 @@ class Completions:
         served = answer.get("model")
         if isinstance(served, str) and served != self.model and not served.startswith(f"{self.model}:"):
             raise ModelError(
-                f"{self.name}: the server answers as {quote(served)}, another model; give --model {served}, if it is "
-                "the one you mean"
+                f"{self.name}: the server answers as {quote(served)}, another model; give served_model {served}, "
+                "if it is the one you mean"
             )
         numbers = [choice.get("index", at) if isinstance(choice, dict) else at for at, choice in enumerate(choices)]
         if sorted(map(str, numbers)) != sorted(map(str, range(count))):
@@ -120,7 +120,7 @@ class Completions:
         tops = tops if isinstance(tops, list) and len(tops) == len(tokens) else [None] * len(tokens)
         numbers = tuple(_number(value, self.name) for value in logprobs)
         generated = most if choice.get("finish_reason") == "length" else 0
-        return Completion(tuple(tokens), numbers, tuple(_top(each, self.name) for each in tops), generated)
+        return Completion(tuple(tokens), numbers, tuple(_top(top, self.name) for top in tops), generated)
 
 
 def is_logprob(value: float | None) -> bool:

@@ -12,48 +12,28 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
 from unmask.core.errors import ModelError, Unscorable, quote
 from unmask.core.progress import Step
 from unmask.core.types import Check, Encoded, Probe
-from unmask.models.batches import Readings, Submission
+from unmask.models.answerer import Answerer
+from unmask.models.batches import BatchLimits, Readings, Submission
 from unmask.models.endpoint.answers import Answer, AnswerStore, ScoredToken
 from unmask.models.endpoint.completions import Completion, Completions, is_logprob, spell
 from unmask.models.endpoint.contract import TOLERANCE, Contract
-from unmask.models.engine import CPU_LIMITS, Engine
-from unmask.models.lm import Lm
-from unmask.models.network import Network
+from unmask.models.fill import SlotPrediction
+from unmask.models.lm import TextModel
 from unmask.models.store import Store
 
 BEGIN = 0  # the id of what the server puts in front of a text
 LEAST_REPEATED, REPEATED = 3, 0.01  # texts asked a second time: at least so many, and this share
 MISSPELT = "the tokens of the server do not spell the sentence"
+ITEMS = 128  # dataset items planned and scored together, at least
 OTHER_START = "the server began the sentence otherwise than the known prompts"
 ONLY = "an endpoint gives the log-probability of each token of a text given those before it, and nothing else"
-
-
-class EndpointNetwork(Network):
-    """Stands for the network of a model whose weights are elsewhere."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.next_sentence = None
-        self.shortcuts = None
-        self.device = torch.device("cpu")
-        self.vocab_size = self.attention_maps = 0
-
-    @property
-    def model(self) -> Any:
-        """ModelError: there are no weights here."""
-        raise ModelError(
-            f"{self.name} is an endpoint, whose weights and hidden states are not here: give a local model"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +64,11 @@ class _Repeats:
 
 
 @dataclass(frozen=True, eq=False)
-class EndpointLm(Lm):
-    """A causal model behind an endpoint; satisfies `Reader`."""
+class EndpointLm(TextModel):
+    """A causal model behind an endpoint."""
 
-    server: Completions = field(kw_only=True)
-    contract: Contract = field(kw_only=True)
+    server: Completions
+    contract: Contract
     sentences: dict[str, _Sentence | str] = field(default_factory=dict, repr=False)  # a string: why there is none
     scores: dict[tuple[int, ...], tuple[ScoredToken, ...]] = field(default_factory=dict, repr=False)
     _repeats: _Repeats = field(default_factory=_Repeats, repr=False)
@@ -106,35 +86,30 @@ class EndpointLm(Lm):
         """The same: no text can be asked for without it."""
         return BEGIN
 
-    @cached_property
-    def unknown_id(self) -> int | None:
-        """None: the server does not say which tokens are unknown."""
-        return None
-
     @property
     def store(self) -> Store:
         """Where answers are kept; the user's cache unless an engine was given another."""
         if not self._stores:
-            own = Store.of(self.namespace)
-            weakref.finalize(self, _close, own)
-            self._stores.append(own)
+            store = Store.of(self.namespace)
+            weakref.finalize(self, _close, store)
+            self._stores.append(store)
         return self._stores[-1]
 
-    def use_store(self, store: Store) -> None:
-        """Keep answers there."""
-        self._stores.append(store)
+    def answerer(self, store: Store | None = None, *, tokens: int | None = None) -> EndpointAnswerer:
+        """What answers probes of this model, and keeps answers in the store."""
+        self._stores.append(store or Store(None))
+        return EndpointAnswerer(self)
 
     def opening_check(self) -> Check:
         """What was found when the endpoint was opened, and when texts were asked a second time."""
         detail = f"{self.contract.detail()}; {self._repeats.detail()}"
         return Check("contract", self._repeats.apart <= TOLERANCE, detail)
 
-    @property
-    def search_words(self) -> Callable[[Sequence[str], int, int], tuple[Any, ...]]:
+    def search_words(self, befores: Sequence[str], k: int, max_rows: int) -> tuple[SlotPrediction, ...]:
         """The likeliest words after texts, by the likeliest tokens that the server gives."""
         from unmask.models.endpoint.words import search_words
 
-        return partial(search_words, self)
+        return search_words(self, befores, k, max_rows)
 
     def prime(self, texts: Sequence[str], progress: Step | None = None) -> None:
         """Ask the server for many texts at once; `progress` receives the share of them that was answered."""
@@ -156,9 +131,7 @@ class EndpointLm(Lm):
 
     def encode(self, text: str, second: str | None = None) -> Encoded:
         """The tokens of a text; with `second`, of both, whose content is the second."""
-        if second is not None:
-            return self._encode_pair(text, second)
-        return self._find(text).encoded
+        return self._find(text).encoded if second is None else self._encode_continuation(text, second)
 
     def pieces(self, text: str) -> tuple[int, ...]:
         """The text's token ids without what the server puts in front."""
@@ -209,7 +182,9 @@ class EndpointLm(Lm):
             known.apart = max(known.apart, _distance(answers[text], again))
 
     def _sentence(self, text: str, answer: Answer) -> _Sentence | str:
-        spelt = spell(text, Completion(tuple(each.text for each in answer), tuple(each.logprob for each in answer), ()))
+        spelt = spell(
+            text, Completion(tuple(token.text for token in answer), tuple(token.logprob for token in answer), ())
+        )
         if spelt is None:
             return MISSPELT
         scores = answer[spelt.front : spelt.end]
@@ -275,15 +250,14 @@ def _distance(one: Answer, other: Answer | str) -> float:
     return max((abs(a - b) for a, b in values if a is not None and b is not None), default=0.0)
 
 
-class EndpointEngine(Engine):
+class EndpointAnswerer(Answerer):
     """Answers probes with what the server said about the texts; each text is asked once."""
 
-    def __init__(self, lm: EndpointLm, store: Store | None = None) -> None:
+    def __init__(self, lm: EndpointLm) -> None:
         self.lm: EndpointLm = lm
-        self.store = store or Store(None)
-        lm.use_store(self.store)
-        self.rows_run, self.on_gpu = 0, False
-        self.limits = replace(CPU_LIMITS, items=max(CPU_LIMITS.items, 16 * lm.server.client.serving.parallel))
+        self.rows_run = 0
+        items = max(ITEMS, 16 * lm.server.client.serving.parallel)
+        self.limits = BatchLimits(tokens=0, padding=0, attention=0, items=items)
 
     def submit(self, probes: Iterable[Probe], progress: Step | None = None) -> Callable[[], Readings]:
         """Answer all probes; ModelError for what an endpoint cannot answer."""

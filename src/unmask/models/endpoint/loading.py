@@ -1,4 +1,4 @@
-"""Open an endpoint: find its model, check its contract, and give it a fingerprint.
+"""Open an endpoint: check its URL, find its model, check its contract, and give it a fingerprint.
 
 The fingerprint is a hash of address, name, and the log-probabilities of the known prompts. Servers do not repeat all
 digits, so a list in the cache says which digits have which fingerprint: those within `SAME_MODEL` are the same model.
@@ -15,13 +15,11 @@ from typing import Any
 from unmask.core.errors import ModelError, quote
 from unmask.core.files import cache_dir, make_folder, write_json
 from unmask.core.options import Opening, Serving
-from unmask.models.endpoint.address import Address, parse_address
-from unmask.models.endpoint.client import Client, Refused
+from unmask.models.endpoint.client import Address, Client, Refused, parse_address
 from unmask.models.endpoint.completions import Completions
 from unmask.models.endpoint.contract import Contract, check_contract
-from unmask.models.endpoint.lm import EndpointLm, EndpointNetwork
-from unmask.models.lm import ModelFacts
-from unmask.models.precision import SERVED
+from unmask.models.endpoint.lm import EndpointLm
+from unmask.models.lm import SERVED, ModelFacts
 
 SAME_MODEL = 0.02  # nats
 _FINGERPRINT = re.compile("[0-9a-f]{32}")
@@ -46,7 +44,7 @@ def open_endpoint(url: str, how: Opening, serving: Serving) -> EndpointLm:
         raise
     facts = _facts(address, server.model, contract, fingerprint)
     namespace = f"endpoint-{fingerprint}"
-    return EndpointLm(None, EndpointNetwork(server.name), facts, namespace, server=server, contract=contract)
+    return EndpointLm(facts, namespace, server, contract)
 
 
 def _facts(address: Address, model: str, contract: Contract, fingerprint: str) -> ModelFacts:
@@ -78,13 +76,13 @@ def _only_model(client: Client) -> str:
     try:
         listed = client.get("/models")
     except (Refused, ModelError) as error:
-        raise ModelError(f"{client.address.url} does not list its models ({error}): name one by --model") from None
+        raise ModelError(f"{client.address.url} does not list its models ({error}): name one by served_model") from None
     rows = listed.get("data") if isinstance(listed, dict) else None
     names = [row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     found = [name for name in names if isinstance(name, str)]
     if len(found) != 1:
         some = f"{len(found)} models ({quote(', '.join(found[:8]))})" if found else "no list of models"
-        raise ModelError(f"{client.address.url} has {some}: name one by --model")
+        raise ModelError(f"{client.address.url} has {some}: name one by served_model")
     return found[0]
 
 
@@ -93,9 +91,9 @@ def _fingerprint(address: Address, model: str, contract: Contract) -> str:
     name = hashlib.sha256(f"{address.url}\0{model}".encode()).hexdigest()
     path = cache_dir() / "endpoints" / f"{name[:32]}.json"
     known = _known(path)
-    for each in known:
-        if _is_same(each, contract):
-            return str(each["fingerprint"])
+    for model_seen in known:
+        if _is_same(model_seen, contract):
+            return str(model_seen["fingerprint"])
     rounded = [f"{digit:.2f}" for digit in contract.digits]
     content = json.dumps([address.url, model, rounded, contract.tokens])
     fingerprint = hashlib.sha256(content.encode()).hexdigest()[:32]

@@ -16,11 +16,9 @@ from unmask.models.endpoint.answers import Answer, AnswerStore, ScoredToken
 from unmask.models.endpoint.client import Refused
 from unmask.models.endpoint.completions import Completion, spell
 from unmask.models.endpoint.lm import EndpointLm, echo_answer
-from unmask.models.fill import LikeliestTokens, Vocabulary, WordSearch
-from unmask.models.slots import SlotPrediction
+from unmask.models.fill import NO_TEXT, LikeliestTokens, SlotPrediction, Vocabulary, WordSearch
 
 TOPS = (100, 20, 5)  # likeliest tokens asked for: as many as the server gives
-EMPTY = "no text before the slot: a causal model has nothing to go on"
 
 
 def search_words(lm: EndpointLm, befores: Sequence[str], k: int, max_rows: int) -> tuple[SlotPrediction, ...]:
@@ -40,7 +38,7 @@ def search_words(lm: EndpointLm, befores: Sequence[str], k: int, max_rows: int) 
             _update(lm, searches[number], lm.tokens(ids), answers[wholes[number]])
         active = [number for number, _ in asked]
     return tuple(
-        search.prediction(k) if text else SlotPrediction((), reason=EMPTY)
+        search.prediction(k) if text else SlotPrediction((), reason=NO_TEXT)
         for text, search in zip(texts, searches, strict=True)
     )
 
