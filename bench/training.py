@@ -42,12 +42,12 @@ import shapes
 from unmask.core.options import Opening
 from unmask.data.examples import Example
 from unmask.mitigate.mlm import train_language_model
-from unmask.mitigate.spec import MitigationContext, MitigationOptions
+from unmask.mitigate.spec import MitigationContext, TrainingOptions
 from unmask.models import Engine, open_lm
 from unmask.models.folder import quiet
 from unmask.tasks.finetune import FineTuneJob, Trial, train_trial
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
-from unmask.training import TrainSettings, trainer
+from unmask.training import trainer
 
 SHAPES = {
     "BERT-base": shapes.BERT_BASE,
@@ -251,13 +251,13 @@ def _plain(setup: Setup, model: Any, rows: Any, collator: Any) -> None:
 def unmask_mlm(setup: Setup) -> Callable[[], object]:
     """The training of `unmask mitigate`, on texts that have their counterfactuals."""
     engine = Engine(open_lm(setup.folder, setup.opening))
-    settings = TrainSettings(
-        epochs=1.0, lr=RATE, batch=setup.batch, steps=setup.steps, save_every=10**9, bf16=setup.bf16
+    options = TrainingOptions(
+        epochs=1.0, lr=RATE, batch=setup.batch, steps=setup.steps, save_every=10**9, bf16=setup.bf16, length=LENGTH
     )
 
     def train() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            context = MitigationContext(engine, Path(folder), settings, MitigationOptions(length=LENGTH))
+            context = MitigationContext(engine, Path(folder), options)
             train_language_model(context, setup.texts, {})
 
     return train

@@ -65,18 +65,19 @@ def _run_method(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> 
     """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
     from unmask.mitigate import find
     from unmask.mitigate.evaluation import evaluate_model
-    from unmask.mitigate.spec import MitigationContext, MitigationOptions
+    from unmask.mitigate.spec import MitigationContext, TrainingOptions
     from unmask.models import Engine, open_lm
-    from unmask.training import TrainSettings
     from unmask.training.checkpoints import save_model
 
     corpus = _gap(args) if name == "cds" else wiki
     epochs = args.epochs or EPOCHS[name]
-    settings = TrainSettings(epochs=epochs, lr=args.rate, batch=args.batch, seed=args.seed, save_every=100_000)
+    training = {"epochs": epochs, "lr": args.rate, "batch": args.batch, "seed": args.seed, "save_every": 100_000}
     folder = args.out / name
     shutil.rmtree(folder, ignore_errors=True)
-    context = MitigationContext(engine, folder, settings, MitigationOptions(), _print_steps(name))
-    outcome = find(name).apply(context, corpus)
+    method = find(name)
+    assert issubclass(method.options, TrainingOptions)
+    context = MitigationContext(engine, folder, method.options(**training), _print_steps(name))
+    outcome = method.apply(context, corpus)
     save_model(outcome.model, engine.lm.tokenizer, folder)
     seen = evaluate_model(Engine(open_lm(folder)), wiki.held_out_sentences, seed=args.seed)
     if not args.keep:

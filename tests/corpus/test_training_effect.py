@@ -196,7 +196,7 @@ def test_seeds_are_compared_in_pairs_over_the_items_that_all_models_scored() -> 
     start, corpus, placebo, second, other = map(evaluation_of, scores)
     keys = (("corpus", 0), ("placebo", 0), ("corpus", 1), ("placebo", 1))
     effect = TrainingEffect({}, start, dict(zip(keys, (corpus, placebo, second, other), strict=True)), {}, "as many")
-    found = effect_changes(effect, seed=0)
+    found = effect_changes(effect)
     against, shift = found.against[0], found.shifts[0]
     assert against.change == pytest.approx(np.mean([scores[1, 2:] - scores[2, 2:], scores[3, 2:] - scores[4, 2:]]))
     assert shift.change == pytest.approx(np.mean([scores[1, 2:] - scores[0, 2:], scores[3, 2:] - scores[0, 2:]]))

@@ -35,7 +35,7 @@ from unmask.findings.folder import create
 from unmask.findings.renderer import RENDERER
 from unmask.mitigate import find
 from unmask.mitigate.checkpoint import build_meta, make_checkpoint
-from unmask.mitigate.curve import curve_finding
+from unmask.mitigate.curve import ALL, AsldAtSize, curve_finding
 from unmask.models import Engine, open_lm
 from unmask.report import card
 from unmask.report.run import report
@@ -64,7 +64,8 @@ def make_mitigation(out: Path) -> None:
     method, lm = find("projection"), open_lm(zoo.folder(MODEL))
     details = make_checkpoint(method, Engine(lm), corpus, out).details
     means = {0: Value(3.0, 2.0, 4.0, "t"), 9: Value(1.0, 0.5, 1.5, "t")}
-    finding = curve_finding(method.name, {size: np.full(3, mean.value) for size, mean in means.items()}, means, {})
+    points = [AsldAtSize(size, ALL, np.full(3, mean.value), mean) for size, mean in means.items()]
+    finding = curve_finding(method.name, points)
     numbers = [Estimate.of(mean, measure="sld", data="own", statistic="asld", null=0.0, n=3) for mean in means.values()]
     sections = [Section(method.name, "Curve", "", finding)]
     create(build_meta(method, lm, corpus, details, estimates=numbers, findings=sections), out)

@@ -20,11 +20,9 @@ from unmask.data.formats import read_words
 from unmask.diagnose.doses import read_doses
 from unmask.diagnose.generate.wordnet import WordNet
 from unmask.diagnose.word_frequencies import read_counts
-from unmask.mitigate.prompt import check_prefixes
-from unmask.mitigate.static_comparison import read_similarities
-from unmask.mitigate.swap import Swapper
-from unmask.mitigate.swap.lexicon import read_lexicon
-from unmask.mitigate.swap.names import mark_words, read_names
+from unmask.mitigate.methods.prompt import PromptOptions
+from unmask.mitigate.swap import Swapper, build_lexicon, mark_words, read_names, read_pairs
+from unmask.mitigate.vectors import read_similarities
 from unmask.models import open_lm
 from unmask.tasks import TaskSettings
 from unmask.tasks.stsbias import load_templates
@@ -59,7 +57,7 @@ def read_wordnet(folder: Path) -> None:
 def read_prefixes(folder: Path) -> None:
     """Each line is an argument of `--prefix`."""
     prefixes = (folder / "p.txt").read_text("utf-8", errors="replace").split("\n")[:2]
-    check_prefixes(prefixes)
+    PromptOptions(prefix=tuple(prefixes))
     for prefix in prefixes:
         with suppress(Unscorable):  # of one sentence: it has no score, and its reason is counted
             open_lm(zoo.folder("bert-uncased")).with_prefix(prefix).encode(TEXT)
@@ -94,7 +92,7 @@ BOUNDARIES = [
             {"p.csv": b"masculine,feminine\nhe,she\nKing,Queen\n"},
             {"p.json": b'[["he", "she"], ["king", "queen"]]'},
         ],
-        lambda folder: Swapper(read_lexicon(next(folder.iterdir())))(TEXT).encode(),
+        lambda folder: Swapper(build_lexicon(read_pairs(next(folder.iterdir()))))(TEXT).encode(),
         share=16,
     ),
     Boundary(

@@ -14,9 +14,9 @@ from mitigate.tiny import CORPUS, make_context
 from unmask.core.errors import DataError
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import find
-from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss, AttributeVectors, attribute_vectors
-from unmask.mitigate.at.sentences import WordOccurrence, attribute_words, find_occurrences, target_words
-from unmask.mitigate.spec import MitigationOptions
+from unmask.mitigate.methods.at import AtOptions
+from unmask.mitigate.methods.at.losses import AtCollator, AtExample, AtLoss, AttributeVectors, attribute_vectors
+from unmask.mitigate.methods.at.sentences import WordOccurrence, attribute_words, find_occurrences, target_words
 from unmask.models import open_lm
 
 TEXTS = [
@@ -93,7 +93,7 @@ def test_the_loss_equals_a_slow_loop(tmp_path: Path, level: str, layers: str) ->
     with torch.no_grad():
         vectors.update(0, model)
     examples = [AtExample(targets[0], attributes[0]), AtExample(targets[1], attributes[-1])]
-    loss = AtLoss(vectors, other, MitigationOptions(level=level, layers=layers, strength=0.3))
+    loss = AtLoss(vectors, other, AtOptions(level=level, layers=layers, strength=0.3))
     with torch.no_grad():
         fast = loss(model, batch_of(examples, tokenizer)).item()
     inner, moved = [], []
@@ -124,7 +124,7 @@ def test_the_published_loss_squares_a_mean(tmp_path: Path) -> None:
         vectors.update(0, model)
     example = AtExample(targets[0], attributes[0])
     with torch.no_grad():
-        fast = AtLoss(vectors, model, MitigationOptions(), as_code=True)(
+        fast = AtLoss(vectors, model, AtOptions(), as_code=True)(
             model, batch_of([example], tokenizer, shifted=True)
         ).item()
     several = len(example.target.positions) > 1
@@ -171,7 +171,7 @@ def test_vectors_of_an_epoch_are_stored_for_resuming(tmp_path: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", ["at", "at-code"])
 def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
-    context = make_context(tmp_path, remind=1)
+    context = make_context(tmp_path, method=method, remind=1)
     done = find(method).apply(context, CORPUS)
     assert done.trained is not None
     assert done.facts["reminders"] == 417
@@ -181,24 +181,22 @@ def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
 
 def test_at_refuses_too_little_text(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at needs both kinds"):
-        find("at").apply(make_context(tmp_path), TrainingCorpus((("He is a doctor.",),), ()))
+        find("at").apply(make_context(tmp_path, method="at"), TrainingCorpus((("He is a doctor.",),), ()))
 
 
 def test_an_interrupted_training_is_known_by_what_determines_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key with the options of other methods, or a path, would refuse to resume the same training."""
-    from unmask.mitigate import at
-
     keys: list[str] = []
 
     def stop(*_: Any, key: str, **__: Any) -> None:
         keys.append(key)
         raise InterruptedError
 
-    monkeypatch.setattr(at, "train", stop)
-    for options in ({}, {"pairs": tmp_path / "w.csv", "layer": 2}, {"strength": 0.3}, {"remind": 1}):
+    monkeypatch.setattr("unmask.training.train", stop)
+    for options in ({}, {"items": 40}, {"strength": 0.3}, {"remind": 1}):
         with pytest.raises(InterruptedError):
-            find("at").apply(make_context(tmp_path, **options), CORPUS)
+            find("at").apply(make_context(tmp_path, method="at", **options), CORPUS)
     assert keys[0] == keys[1]
     assert len({*keys}) == 3

@@ -11,12 +11,14 @@ import torch
 
 import reference
 import zoo
-from mitigate.tiny import CORPUS, SETTINGS, make_context
+from mitigate.tiny import CORPUS, make_context, make_options
 from unmask import data
 from unmask.core.errors import DataError, ModelError
 from unmask.measures import find as measure
 from unmask.mitigate import find
-from unmask.mitigate.aul_loss import (
+from unmask.mitigate.checkpoint import check_request, request_of
+from unmask.mitigate.evaluation import check_overlap, evaluated_data, trained_data
+from unmask.mitigate.methods.aul_loss import (
     AulCollator,
     AulLoss,
     EncodedPair,
@@ -25,13 +27,9 @@ from unmask.mitigate.aul_loss import (
     encode_pairs,
     squared_differences,
 )
-from unmask.mitigate.checkpoint import check_request, request_of
-from unmask.mitigate.evaluation import evaluated_data
-from unmask.mitigate.spec import MitigationOptions
-from unmask.mitigate.training_pairs import check_overlap, trained_data
+from unmask.mitigate.spec import PairOptions
 from unmask.models import Engine, open_lm
 from unmask.models.network import Network
-from unmask.training import TrainSettings
 from unmask.training.collators import encode_rows
 
 METHOD = find("aul-loss")
@@ -125,9 +123,9 @@ def own_pairs(tmp_path: Path, *rows: tuple[str, str]) -> Path:
 
 def test_training_data_is_left_out_of_the_evaluation() -> None:
     """A measure on the data it was trained on would show an effect that no other data has."""
-    assert trained_data(METHOD, MitigationOptions()) == {"nine-axes"}
-    assert trained_data(METHOD, MitigationOptions(train_pairs=Path("paraphrases"))) == {"paraphrases", "nine-axes"}
-    assert trained_data(find("cda"), MitigationOptions()) == frozenset()
+    assert trained_data(PairOptions()) == {"nine-axes"}
+    assert trained_data(PairOptions(train_pairs=Path("paraphrases"))) == {"paraphrases", "nine-axes"}
+    assert trained_data(make_options()) == frozenset()
     names = {dataset.card.name for _, dataset in evaluated_data("masked", {"nine-axes"})}
     assert "nine-axes" not in names
     assert "triple-gender" in names
@@ -138,37 +136,37 @@ def test_pairs_that_share_a_sentence_with_the_evaluated_data_are_refused(tmp_pat
     taken = evaluated.items[3]
     path = own_pairs(tmp_path, PAIRS[0], (f" {taken.more.upper()}", "Something else."))
     with pytest.raises(DataError, match=rf"1 pairs of triple-gender, on which .* \({taken.id}\)"):
-        check_overlap(METHOD, MitigationOptions(train_pairs=path), [evaluated])
-    check_overlap(METHOD, MitigationOptions(train_pairs=own_pairs(tmp_path, *PAIRS)), [evaluated])
-    check_overlap(find("cda"), MitigationOptions(train_pairs=path), [evaluated])  # it does not train on pairs
+        check_overlap(PairOptions(train_pairs=path), [evaluated])
+    check_overlap(PairOptions(train_pairs=own_pairs(tmp_path, *PAIRS)), [evaluated])
+    check_overlap(make_options(), [evaluated])  # it does not train on pairs
 
 
 def test_a_changed_file_of_pairs_is_another_request(tmp_path: Path) -> None:
     """Otherwise a checkpoint trained on the old pairs would be taken for the new one."""
     lm, found = open_lm(zoo.folder("bert-uncased")), []
     for rows in (PAIRS, PAIRS[:1], PAIRS):
-        options = MitigationOptions(train_pairs=own_pairs(tmp_path, *rows))
-        found.append(request_of(METHOD, lm, CORPUS, SETTINGS, options))
+        options = make_options("aul-loss", train_pairs=own_pairs(tmp_path, *rows))
+        found.append(request_of(METHOD, lm, CORPUS, options))
     assert found[0] == found[2] != found[1]
-    elsewhere = MitigationOptions(train_pairs=own_pairs(tmp_path, *PAIRS), data_dir=tmp_path)
-    assert request_of(METHOD, lm, CORPUS, SETTINGS, elsewhere) == found[0]  # where the data lies makes no difference
+    elsewhere = make_options("aul-loss", train_pairs=own_pairs(tmp_path, *PAIRS), data_dir=tmp_path)
+    assert request_of(METHOD, lm, CORPUS, elsewhere) == found[0]  # where the data lies makes no difference
     assert str(tmp_path) not in str(found)
 
 
 def test_published_pairs_are_found_in_the_data_directory(miniature: Path) -> None:
-    options = MitigationOptions(train_pairs=Path("crows-pairs"), data_dir=miniature)
-    assert trained_data(METHOD, options) == {"crows-pairs"}
+    options = PairOptions(train_pairs=Path("crows-pairs"), data_dir=miniature)
+    assert trained_data(options) == {"crows-pairs"}
 
 
 def test_causal_models_and_useless_pairs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="aul-loss works on masked models"):
-        check_request(METHOD, open_lm(zoo.folder("gpt2")), MitigationOptions(), tmp_path / "out")
+        check_request(METHOD, open_lm(zoo.folder("gpt2")), PairOptions(), tmp_path / "out")
     path = own_pairs(tmp_path, ("The same.", "The same."), ("Again.", "Again."))
     with pytest.raises(DataError, match="AUL is equal within every pair"):
-        METHOD.apply(make_context(tmp_path, train_pairs=path), CORPUS)
+        METHOD.apply(make_context(tmp_path, method="aul-loss", train_pairs=path), CORPUS)
     path = own_pairs(tmp_path, PAIRS[0], ("It is long " + "and long " * 300, "It is short."))
     with pytest.raises(DataError, match="own: 1 of 2 pairs can be scored"):
-        METHOD.apply(make_context(tmp_path, train_pairs=path), CORPUS)
+        METHOD.apply(make_context(tmp_path, method="aul-loss", train_pairs=path), CORPUS)
 
 
 def test_pairs_that_do_not_fit_are_counted() -> None:
@@ -179,11 +177,11 @@ def test_pairs_that_do_not_fit_are_counted() -> None:
 
 @pytest.mark.slow
 def test_the_difference_falls_and_a_seed_determines_the_weights(tmp_path: Path) -> None:
-    settings = TrainSettings(epochs=12, lr=3e-4, batch=2, seed=3)
+    options = {"epochs": 12, "lr": 3e-4, "batch": 2, "seed": 3, "strength": 0.5}
     path = own_pairs(tmp_path, *PAIRS)
     outcomes = []
     for number in range(2):
-        context = make_context(tmp_path / f"{number}", settings=settings, train_pairs=path, strength=0.5)
+        context = make_context(tmp_path / f"{number}", method="aul-loss", train_pairs=path, **options)
         outcomes.append(METHOD.apply(context, CORPUS))
     first, second = outcomes
     assert first.facts["after"]["squared_difference"] < 0.5 * first.facts["before"]["squared_difference"]

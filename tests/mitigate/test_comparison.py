@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,22 +13,26 @@ from tools.mitigations import read_scores, scores_json
 import zoo
 from unmask import data
 from unmask.core.errors import DataError
+from unmask.core.statistic import APPD, Place
 from unmask.core.types import Kind, Row
 from unmask.data.occupations import MAJORITY, with_usual_gender
+from unmask.findings.sentences import verdict
 from unmask.measures import find
 from unmask.mitigate import evaluation
-from unmask.mitigate.comparison import bias_estimates, compare_evaluations
+from unmask.mitigate.comparison import agreement, compare_evaluations, has_moved
 from unmask.mitigate.evaluation import (
+    BALANCED_APPD,
     MEN,
     PAIR_MEASURES,
     TEMPLATES,
     WOMEN,
     BiasEvaluation,
+    bias_estimates,
+    compare_headlines,
     evaluated_data,
     score_rows,
     templates,
 )
-from unmask.mitigate.professions import profession_estimates
 from unmask.models.engine import Engine
 from unmask.models.loading import open_lm
 from unmask.stats.paired import Comparison, comparisons
@@ -72,7 +75,7 @@ def test_the_comparison_matches_hand_computed_values() -> None:
     bias, proper, cost = finding.tables
     assert bias.rows[0][:4] == ("ppd", "appd", TEMPLATES, 12)
     assert bias.rows[0][4:6] == pytest.approx((0.4 / 3, 0.2 / 3))
-    assert bias.rows[1][1] == "mean |APPD| of a word"
+    assert bias.rows[1][1] == "mean-word-appd"
     pregnant = next(one for one in proper.rows if one[1] == "the word pregnant")
     assert pregnant[2:5] == pytest.approx((4, -0.4, -0.2))
     assert cost.rows[0][:3] == ("accuracy, %", 4, 8)
@@ -122,31 +125,38 @@ def many_words(professions: float, women: float, *, seed: int = 0, words: int = 
 
 
 @pytest.mark.parametrize(
-    ("values", "expected", "said"),
+    ("values", "sides", "moved"),
     [
-        (((0.3, -0.3), (-0.3, -0.2)), ("men are expected before", "women are expected after"), "still expected"),
-        (((-0.3, -0.3), (0.002, 0.1)), ("women are expected before", "no preference is found after"), "men are"),
-        (((-0.3, -0.3), (0.002, 0.01)), ("women are expected before", "no preference is found after"), "no preference"),
-        (((0.002, 0.002), (0.002, 0.002)), ("no preference is found before", "no preference is found after"), ""),
-        (((0.002, -0.02), (0.002, -0.004)), ("no preference is found before", "no preference is found after"), ""),
+        (((0.3, -0.3), (-0.3, -0.2)), ("above", "below"), ("below", "below")),
+        (((-0.3, -0.3), (0.002, 0.1)), ("below", "within"), ("below", "above")),
+        (((-0.3, -0.3), (0.002, 0.01)), ("below", "within"), ("below", "within")),
+        (((0.002, 0.002), (0.002, 0.002)), ("within", "within"), ("within", "within")),
+        (((0.002, -0.02), (0.002, -0.004)), ("within", "within"), ("within", "within")),
     ],
 )
 def test_who_is_expected_is_said_only_beyond_chance(
-    values: tuple[tuple[float, float], ...], expected: tuple[str, str], said: str
+    values: tuple[tuple[float, float], ...], sides: tuple[Place, Place], moved: tuple[Place, Place]
 ) -> None:
     """`mitigate` would call noise a preference for men, or the loss of a right lean that was never there."""
-    before, after = (many_words(*each, seed=seed) for seed, each in enumerate(values))
-    professions, _, women, *_ = compare_evaluations(before, after, plots=False).answers
-    assert professions.startswith(f"Professions: {expected[0]}, {expected[1]} (")
-    assert (f"; {said}" in women) if said else ("expected of" not in women)
-    assert ("not beyond chance" in women) == (not said)
+    runs = [many_words(*each, seed=seed) for seed, each in enumerate(values)]
+    changes = {(row.data, row.group): row for row in compare_headlines(*runs) if row.statistic == "appd"}
+    answers = compare_evaluations(*runs, plots=False).answers
+    shown = [
+        next(answer for answer in answers if answer.startswith(name)) for name in ("Professions:", "Words said of")
+    ]
+    keys = [(TEMPLATES, "all"), (WOMEN, "category=gender-word")]
+    for key, expected, answer in zip(keys, (sides, moved), shown, strict=True):
+        assert tuple(verdict(run.estimate(changes[key])) for run in runs) == expected
+        readings = (APPD.reading(place, short=True).format(first="men", second="women") for place in expected)
+        assert "{} before, {} after; ".format(*readings) in answer
+        assert ("no change found" in answer) == (not has_moved(changes[key]))
 
 
 def test_few_items_have_no_verdict() -> None:
     """Twenty-five made-up items would be said to show whom a model expects."""
     before, after = (many_words(0.4, -0.4, seed=seed, words=5) for seed in (0, 1))
     answers = compare_evaluations(before, after, plots=False).answers
-    assert answers[0].startswith("Professions: too few items to say who is expected before, too few")
+    assert answers[0].count("too few items") == 2
 
 
 def test_evaluations_round_trip_through_json() -> None:
@@ -216,11 +226,9 @@ def test_spill_over_shows_every_bias_type_by_both_kinds_of_measures() -> None:
     assert rows["age", "sss"][8] == pytest.approx((tests - 1) * 2 / 2**16)
     assert rows["religion", "sss"][8] == 1.0
     said = next(answer for answer in finding.answers if answer.startswith("Spill-over"))
-    assert said.startswith("Spill-over, by bias score and mean difference of sss and aul: 1 of the 2 bias types that ")
-    assert (
-        "(age: sss bias score 50.0 to 90.0, sss mean difference 0.000 to 0.400, no change beyond chance by aul)" in said
-    )
-    assert "1 of them away from no preference. Changes smaller than these can go unseen" in said
+    assert said.startswith("Spill-over: 1 of the 2 bias types that were not treated")
+    assert ("1 of them away from no preference" in said, "age, sss bias-score 50.0 to 90.0" in said) == (True, True)
+    assert "religion" not in said
 
 
 def test_without_a_change_spill_over_says_what_could_go_unseen() -> None:
@@ -228,37 +236,35 @@ def test_without_a_change_spill_over_says_what_could_go_unseen() -> None:
     before = with_types(1.0, ("sss", "aul"), gender=30, age=20, race=22)
     after = with_types(1.0, ("sss", "aul"), gender=31, age=21, race=21)
     finding = compare_evaluations(before, after, plots=False, axis="race")
-    said = next(answer for answer in finding.answers if answer.startswith("Spill-over"))
-    assert "none of the 4 bias types that were not treated changed beyond chance" in said
-    for part in ("of bias score by sss", "of mean difference by sss", "of bias score by aul"):
-        assert part in said.split("can go unseen (80% power, median over bias types): ")[1]
+    assert any("0 of the 4 bias types that were not treated" in answer for answer in finding.answers)
+    (unseen,) = [answer for answer in finding.answers if answer.startswith("Smaller changes can go unseen")]
+    for part in ("points of sss bias-score", "nats of sss mean-difference", "points of aul bias-score"):
+        assert part in unseen
 
 
 def test_measures_of_pairs_that_disagree_are_said_to() -> None:
     """One measure that follows nothing would decide alone whether a mitigation worked."""
     before = with_types(1.0, ("sss", "aul"), gender=36, age=36, religion=36)
     after = with_types(1.0, ("sss", "aul"), gender=20, age=20, religion=20)
-    agreed, other = (answer for answer in _of_pairs(before, after))
-    assert agreed.startswith(
-        "Pairs of triple-gender: sss and aul agree: no change beyond chance by sss bias score 60.0 to"
-    )
-    assert other.startswith(
-        "Pairs of nine-axes: sss and aul agree: the preference for stereotypes fell by sss bias score 90.0 to 50.0, sss"
-    )
+    same, fell = _of_pairs(before, after)
+    assert same.startswith("Pairs of triple-gender, sss and aul agree: sss bias-score 60.0 to 60.0: no change found")
+    assert fell.startswith("Pairs of nine-axes, sss and aul agree: sss bias-score 90.0 to 50.0: fell by 40.0 points")
+    assert "towards stereotypes before, no preference found after" in fell
     half = BiasEvaluation({**after.rows, ("aul", "nine-axes"): before.rows["aul", "nine-axes"]}, after.ability)
-    said = _of_pairs(before, half)[1]
-    fell, same = said.removeprefix("Pairs of nine-axes: the measures disagree: ").split("; ")
-    assert fell.startswith(
-        "the preference for stereotypes fell by sss bias score 90.0 to 50.0, sss mean difference 0.400"
-    )
-    assert same == "no change beyond chance by aul bias score 90.0 to 90.0, aul mean difference 0.400 to 0.400."
+    assert _of_pairs(before, half)[1].startswith("Pairs of nine-axes, the measures disagree: sss bias-score 90.0 to")
     one = [with_types(1.0, gender=wins, age=wins) for wins in (36, 4)]
-    assert "the preference turned round by aul bias score 90.0 to 10.0" in _of_pairs(*one)[1]
-    assert _of_pairs(*one)[1].endswith("; only aul was used: nothing confirms it.")
+    assert _of_pairs(*one)[1].startswith("Pairs of nine-axes, only aul was used and nothing confirms it: ")
+    assert "towards stereotypes before, against stereotypes after" in _of_pairs(*one)[1]
 
 
-def judged(before: dict[str, tuple[int, float, float]], after: dict[str, tuple[int, float, float]]) -> str:
-    """What is said of 100 pairs, of which each measure prefers so many, by this much, and the others by that much."""
+Preferences = dict[str, tuple[int, float, float]]
+
+
+def judged(before: Preferences, after: Preferences) -> tuple[str, set[tuple[str, str]]]:
+    """What is said of 100 pairs, of which each measure prefers so many, by this much, and the others by that much.
+
+    With the statistics that moved.
+    """
     runs = []
     for by_measure in (before, after):
         rows, other = {}, small_evaluation(1.0)
@@ -269,44 +275,30 @@ def judged(before: dict[str, tuple[int, float, float]], after: dict[str, tuple[i
                 for row in preferred
             ]
         runs.append(BiasEvaluation({**other.rows, **rows}, other.ability))
-    (said,) = _of_pairs(*runs)
-    return said.removeprefix("Pairs of nine-axes: ")
+    changes = [row for row in compare_headlines(*runs) if row.data == "nine-axes"]
+    return agreement(changes), {(row.measure, row.statistic) for row in changes if has_moved(row)}
 
 
 STRONGER, WEAKER = (60, 1.0, 0.5), (60, 0.6, 0.5)  # mean differences 0.4 and 0.16
+DIFFERENCES = {("sss", "mean-difference"), ("aul", "mean-difference")}
 
 
 def test_measures_agree_if_each_has_a_statistic_that_changed_the_same_way() -> None:
     """Where both mean differences rise and no pair changes sides, "the measures disagree" was printed."""
-    assert judged({"sss": WEAKER, "aul": WEAKER}, {"sss": STRONGER, "aul": STRONGER}) == (
-        "sss and aul agree: the preference for stereotypes rose by sss mean difference 0.160 to 0.400, aul mean "
-        "difference 0.160 to 0.400 (no change beyond chance by sss bias score 60.0 to 60.0, aul bias score 60.0 to "
-        "60.0)."
-    )
-    alone = judged({"sss": WEAKER}, {"sss": STRONGER})
-    assert alone.startswith("the preference for stereotypes rose by sss mean difference 0.160 to 0.400 (no change")
-
-
-def test_measures_that_moved_the_same_way_to_different_leans_agree_on_the_direction() -> None:
+    rise = judged({"sss": WEAKER, "aul": WEAKER}, {"sss": STRONGER, "aul": STRONGER})
+    assert rise == ("sss and aul agree", DIFFERENCES)
     before = {"sss": (90, 0.5, 0.5), "aul": (90, 0.5, 0.5)}
-    assert judged(before, {"sss": (10, 0.5, 0.5), "aul": (70, 0.5, 0.5)}) == (
-        "sss and aul agree that the preference moved away from stereotypes: the preference turned round by sss bias "
-        "score 90.0 to 10.0, sss mean difference 0.400 to −0.400; the preference for stereotypes fell by aul bias "
-        "score 90.0 to 70.0, aul mean difference 0.400 to 0.200."
-    )
+    assert judged(before, {"sss": (10, 0.5, 0.5), "aul": (70, 0.5, 0.5)})[0] == "sss and aul agree"
     turned = {"sss": (90, 0.5, 0.5), "aul": (10, 0.5, 0.5)}
-    assert judged(turned, {"sss": turned["aul"], "aul": turned["sss"]}).startswith("the measures disagree: ")
+    assert judged(turned, {"sss": turned["aul"], "aul": turned["sss"]})[0] == "the measures disagree"
 
 
 def test_statistics_of_one_measure_that_contradict_each_other_are_said_to() -> None:
     """More pairs are preferred, by much less: neither a rise nor a fall, and no verdict that another could confirm."""
     before, after = (60, 2.0, 0.1), (90, 0.2, 0.1)  # mean differences 1.16 and 0.17
-    said = judged({"sss": before, "aul": WEAKER}, {"sss": after, "aul": WEAKER})
-    assert said.startswith(
-        "the measures disagree: changes in opposite directions by sss bias score 60.0 to 90.0, sss mean difference "
-        "1.160 to 0.170; no change beyond chance by aul bias score"
-    )
-    assert judged({"sss": before, "aul": before}, {"sss": after, "aul": after}).startswith("the measures disagree: ")
+    said, moved = judged({"sss": before, "aul": WEAKER}, {"sss": after, "aul": WEAKER})
+    assert (said, moved) == ("the measures disagree", {("sss", "bias-score"), ("sss", "mean-difference")})
+    assert judged({"sss": before, "aul": before}, {"sss": after, "aul": after})[0] == "the measures disagree"
 
 
 def _of_pairs(before: BiasEvaluation, after: BiasEvaluation) -> list[str]:
@@ -325,7 +317,8 @@ def test_a_planted_bias_is_found_by_the_judge() -> None:
         rows = score_rows(Engine(open_lm(model)), PAIR_MEASURES["masked"][0], part)
         runs.append(BiasEvaluation({**other.rows, ("sss", "triple-gender"): rows}, other.ability))
     (said,) = _of_pairs(*runs)
-    assert re.search(r"the preference turned round by [^;]*sss mean difference −[0-9.]+ to [0-9.]+", said)
+    assert "sss mean-difference −" in said
+    assert "against stereotypes before, towards stereotypes after" in said
 
 
 @pytest.mark.parametrize(("kind", "measures"), [("masked", ["sss", "aul"]), ("causal", ["cll", "ll"])])
@@ -387,12 +380,14 @@ def test_professions_of_women_and_of_men_count_alike() -> None:
     (change,) = profession_changes(rows(0.8, 0.0), rows(-0.4, 0.0))
     assert (change.a_value, change.b_value) == (pytest.approx(0.0), pytest.approx(0.0))
     assert not profession_changes(rows(0.8, 0.0)[5:], rows(0.8, 0.0)[5:])  # men's professions only
-    assert [estimate.value for estimate in profession_estimates(rows(0.4, 0.1), 0)] == pytest.approx([0.1])
     other = small_evaluation(1.0)
+    one = BiasEvaluation({**other.rows, ("ppd", TEMPLATES): rows(0.4, 0.1)}, other.ability)
+    assert one.estimates["ppd", TEMPLATES, "all", BALANCED_APPD].value == pytest.approx(0.1)
     runs = [BiasEvaluation({**other.rows, ("ppd", TEMPLATES): rows(0.4, usual)}, other.ability) for usual in (0.1, 0.3)]
     finding = compare_evaluations(*runs, plots=False)
-    assert [row[1] for row in finding.tables[0].rows[:3]] == ["appd", "mean |APPD| of a word", "balanced-appd"]
-    assert any("women's and men's professions counted alike: APPD +0.100 to +0.300" in line for line in finding.answers)
+    assert [row[1] for row in finding.tables[0].rows[:3]] == ["appd", "balanced-appd", "mean-word-appd"]
+    (usual,) = [answer for answer in finding.answers if answer.startswith("Professions, towards their usual gender:")]
+    assert "balanced-appd 0.100 to 0.300" in usual
 
 
 def test_too_little_held_out_text_is_refused_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,11 @@ from unmask.data.documents import read_documents
 from unmask.data.language import split_sentences
 from unmask.data.texts import TrainingCorpus
 from unmask.measures import find as measure
-from unmask.mitigate import MitigationOptions, find
-from unmask.mitigate.at.sentences import target_words
+from unmask.mitigate import find
 from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.mitigate.evaluation import templates
+from unmask.mitigate.methods.at.sentences import target_words
 from unmask.models import Engine, open_lm
-from unmask.training import TrainSettings
 
 pytestmark = pytest.mark.slow
 ENOUGH = 450  # sentences with her pronouns, and with his; twice as many that name a profession
@@ -142,10 +141,8 @@ def before() -> dict[str, float]:
 
 
 def leans_after(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
-    settings = TrainSettings(epochs=1, lr=rate, batch=32, seed=0)
-    make_checkpoint(
-        find(method), Engine(open_lm()), corpus, out, settings=settings, choices=MitigationOptions(remind=remind)
-    )
+    options = {"epochs": 1.0, "lr": rate, "batch": 32, "seed": 0, "remind": remind}
+    make_checkpoint(find(method), Engine(open_lm()), corpus, out, find(method).options(**options))  # type: ignore[arg-type]
     return leans(Engine(open_lm(out)))
 
 

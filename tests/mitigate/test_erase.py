@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,30 +14,32 @@ import torch
 
 import reference
 import zoo
-from unmask.core.errors import DataError, ModelError, StatsError
+from unmask.core.errors import ModelError, StatsError
 from unmask.core.options import Opening
 from unmask.core.types import Floats
 from unmask.data.texts import TrainingCorpus
-from unmask.mitigate import METHODS, find, inlp, oscar, projection
+from unmask.mitigate import METHODS, VectorPlan, find
 from unmask.mitigate.erase import (
     GenderedStates,
     erase_states,
     find_contexts,
     fit_eraser,
+    most_biased,
     pair_states,
     probe_accuracy,
+    remove_subspace,
     split_by_word,
+    subspace,
     word_pairs,
 )
-from unmask.mitigate.inlp import fit_inlp
-from unmask.mitigate.leace import fit_leace
-from unmask.mitigate.oscar import fit_oscar
-from unmask.mitigate.projection import fit_projection
-from unmask.mitigate.spec import MitigationContext, MitigationOptions
+from unmask.mitigate.methods.inlp import fit_inlp, nullspace
+from unmask.mitigate.methods.leace import fit_leace
+from unmask.mitigate.methods.oscar import axes, fit_oscar
+from unmask.mitigate.methods.projection import fit_projection
+from unmask.mitigate.spec import MitigationContext
 from unmask.models import Engine, open_lm
 from unmask.models.eraser import Eraser, attach, attached_eraser, detach, read_eraser, save_eraser
 from unmask.models.folder import ERASER
-from unmask.training import TrainSettings
 from unmask.vectors.static import WordVectors
 
 SIZE, PAIRS = 12, 160
@@ -57,28 +61,45 @@ def planted_states(seed: int = 0) -> GenderedStates:
 def test_a_new_probe_is_at_chance_after_inlp() -> None:
     fit, test = split_by_word(planted_states())
     assert not set(fit.pairs) & set(test.pairs)
-    space = inlp.nullspace(fit)
+    space = nullspace(fit)
     np.testing.assert_allclose(space.removed @ space.removed.T, np.eye(len(space.removed)), atol=1e-9)
     before = probe_accuracy(fit, test, np.asarray)
-    after = probe_accuracy(fit, test, lambda part: projection.remove_subspace(part, space.removed))
+    after = probe_accuracy(fit, test, lambda part: remove_subspace(part, space.removed))
     assert before.value > 95
     assert after.low <= 50
     assert after.value < 60
     assert len(space.removed) < SIZE
-    assert len(inlp.nullspace(fit, rounds=2, fixed=True).removed) == 2
+    assert len(nullspace(fit, rounds=2, fixed=True).removed) == 2
     with pytest.raises(StatsError, match="at least 1"):
-        inlp.nullspace(fit, rounds=0)
+        nullspace(fit, rounds=0)
 
 
 def test_the_subspace_is_that_of_the_largest_differences() -> None:
     first, second = np.array([[1.0, 0, 0], [0, 3.0, 0]]), np.array([[-1.0, 0, 0], [0, -3.0, 0]])
-    removed = projection.subspace(first, second)
+    removed = subspace(first, second)
     np.testing.assert_allclose(np.abs(removed), [[0, 1, 0]], atol=1e-12)
-    np.testing.assert_allclose(
-        projection.remove_subspace(np.array([[5.0, 6.0, 7.0]]), removed), [[5, 0, 7]], atol=1e-12
-    )
+    np.testing.assert_allclose(remove_subspace(np.array([[5.0, 6.0, 7.0]]), removed), [[5, 0, 7]], atol=1e-12)
     with pytest.raises(StatsError, match="components"):
-        projection.subspace(first, first)
+        subspace(first, first)
+
+
+def plan_of(
+    method: str,
+    vectors: WordVectors,
+    *pairs: tuple[str, str],
+    keep: Sequence[str] = (),
+    neutral: Sequence[str] = (),
+    **options: Any,
+) -> VectorPlan:
+    """What a method works with, of these vectors."""
+    return VectorPlan(vectors, pairs, frozenset(keep), tuple(neutral), find(method).options(**options))
+
+
+def change(method: str, plan: VectorPlan) -> WordVectors:
+    """The vectors that a method makes of them."""
+    change_vectors = find(method).change_vectors
+    assert change_vectors is not None
+    return change_vectors(plan)[0]
 
 
 def toy_vectors() -> WordVectors:
@@ -91,10 +112,12 @@ def toy_vectors() -> WordVectors:
     return WordVectors(words, matrix, "toy")
 
 
-def test_projection_neutralises_words_and_equalises_pairs() -> None:
+def test_projection_neutralises_words_and_equalises_pairs(tmp_path: Path) -> None:
     """Bolukbasi et al. (2016): neutral words are orthogonal to the direction, pairs are mirror images."""
-    pairs = [("he", "she"), ("king", "queen")]
-    done = projection.debias_vectors(toy_vectors(), pairs, keep=("father",), equalise=[("father", "mother")])
+    path = tmp_path / "equal.csv"
+    path.write_text("father,mother\n", encoding="utf-8")
+    plan = plan_of("projection", toy_vectors(), ("he", "she"), ("king", "queen"), keep=("father",), equalise=path)
+    done = change("projection", plan)
     whole = toy_vectors().matrix / np.linalg.norm(toy_vectors().matrix, axis=1, keepdims=True)
     direction = np.linalg.svd(np.stack([whole[0] - whole[1], whole[2] - whole[3]]))[2][0]
     np.testing.assert_allclose(done.lookup(["nurse", "cook", "stone"]) @ direction, 0, atol=1e-12)
@@ -105,8 +128,6 @@ def test_projection_neutralises_words_and_equalises_pairs() -> None:
     np.testing.assert_allclose(father - (father @ direction) * direction, mother - (mother @ direction) * direction)
     assert father @ direction == pytest.approx(-(mother @ direction))
     np.testing.assert_allclose(done.lookup(["he"])[0], whole[0])
-    with pytest.raises(DataError, match="no vector for"):
-        projection.debias_vectors(toy_vectors(), [("uncle", "aunt")])
 
 
 def slow_oscar(first: Floats, second: Floats, x: Floats) -> Floats:
@@ -140,13 +161,13 @@ def test_oscar_rotates_as_published_and_preserves_gender_and_norms() -> None:
 
 def test_oscar_makes_static_occupations_orthogonal_to_gender() -> None:
     vectors, things = toy_vectors(), ["nurse", "cook", "stone"]
-    gender, other = oscar.axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(things))
+    gender, other = axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(things))
     assert gender @ other >= 0
-    done = oscar.debias_vectors(vectors, things, [("he", "she")])
+    done = change("oscar", plan_of("oscar", vectors, ("he", "she"), neutral=things))
     expected = [slow_oscar(gender, other, one) for one in vectors.matrix]
     np.testing.assert_allclose(done.matrix, expected, atol=1e-6)
     with pytest.raises(StatsError, match="at least 2"):
-        oscar.axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(["nurse"]))
+        axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(["nurse"]))
 
 
 def biased_vectors(count: int = 60) -> WordVectors:
@@ -165,19 +186,21 @@ def biased_vectors(count: int = 60) -> WordVectors:
 def test_inlp_on_static_vectors_learns_from_the_most_biased_words_and_keeps_gendered_ones() -> None:
     """Ravfogel et al. (2020): if it learned from the pair alone, the second axis would stay."""
     vectors = biased_vectors()
-    biased = inlp.most_biased(vectors, [("he", "she")], {"he", "she", "king"}, 20)
+    plan = plan_of("inlp", vectors, ("he", "she"), keep=("king",), extreme=25, rounds=3)
+    biased = most_biased(plan, 20)
     cosines = vectors.matrix[:, 0] / np.linalg.norm(vectors.matrix, axis=1)
     order = [word for _, word in sorted(zip(-cosines, vectors.words, strict=True)) if word not in ("he", "she", "king")]
     assert biased.pairs == tuple(zip(order[:20], order[::-1][:20], strict=True))
-    done, space = inlp.debias_vectors(vectors, [("he", "she")], keep=("king",), extreme=25, rounds=3)
-    assert len(space.removed) == 3
+    removed = nullspace(most_biased(plan, 25), rounds=3, fixed=True).removed
+    done = change("inlp", plan)
+    assert len(removed) == 3
     changed = done.lookup([word for word in done.words if word.startswith("w")])
-    np.testing.assert_allclose(changed @ space.removed.T, 0, atol=1e-9)
+    np.testing.assert_allclose(changed @ removed.T, 0, atol=1e-9)
     np.testing.assert_array_equal(done.lookup(["he", "she", "king"]), vectors.lookup(["he", "she", "king"]))
     sides = np.sign(np.linspace(-1, 1, 60))
     assert abs(np.corrcoef(changed[:, 1], sides)[0, 1]) < 0.7 < abs(np.corrcoef(vectors.matrix[3:, 1], sides)[0, 1])
     with pytest.raises(StatsError, match="30 words that may be changed; expected at least 40"):
-        inlp.debias_vectors(biased_vectors(30), [("he", "she")], keep=("king",))
+        change("inlp", plan_of("inlp", biased_vectors(30), ("he", "she"), keep=("king",)))
 
 
 # ------------------------------------------------------------------------------------- inside a model
@@ -324,7 +347,7 @@ def test_a_probe_is_near_chance_in_the_built_in_model_after_inlp() -> None:
 @pytest.mark.thorough
 def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
-    context = MitigationContext(Engine(lm), tmp_path / "work", TrainSettings(), MitigationOptions())
+    context = MitigationContext(Engine(lm), tmp_path / "work", find("projection").options())
     outcome = find("projection").apply(context, TrainingCorpus((), ()))
     worked = attached_eraser(outcome.model)
     assert worked is not None

@@ -10,10 +10,9 @@ import torch
 from tests.mitigate.test_erase import SIZE, planted_states
 
 from unmask.core.errors import StatsError
-from unmask.mitigate.erase import erase_states, probe_accuracy, split_by_word
-from unmask.mitigate.inlp import nullspace
-from unmask.mitigate.leace import erasing_map, leace_eraser
-from unmask.mitigate.projection import remove_subspace
+from unmask.mitigate.erase import erase_states, probe_accuracy, remove_subspace, split_by_word
+from unmask.mitigate.methods.inlp import nullspace
+from unmask.mitigate.methods.leace import erasing_map, leace_eraser
 
 
 def apply(tensors: dict[str, np.ndarray], states: np.ndarray) -> np.ndarray:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import torch
 
+import unmask
 import zoo
-from mitigate.tiny import CORPUS, SETTINGS
-from unmask.core.errors import DataError, ModelError
-from unmask.mitigate import MitigationOptions, find
+from mitigate.tiny import CORPUS, make_options
+from unmask.core.errors import DataError, ModelError, UnknownName
+from unmask.mitigate import find
 from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.models import Engine, open_lm
 
-LORA = MitigationOptions(lora=True, rank=2)
 IDS = torch.tensor([[5, 6, 7, 8, 9]])
 
 
@@ -29,7 +29,7 @@ def logits(folder: Path | str) -> Any:
 @pytest.mark.parametrize(("method", "name"), [("cda", "bert-uncased"), ("cds", "gpt2"), ("aul-loss", "bert-uncased")])
 def test_the_adapter_on_its_base_is_the_checkpoint(method: str, name: str, tmp_path: Path) -> None:
     base, out = zoo.folder(name), tmp_path / "out"
-    made = make_checkpoint(find(method), Engine(open_lm(base)), CORPUS, out, settings=SETTINGS, choices=LORA)
+    made = make_checkpoint(find(method), Engine(open_lm(base)), CORPUS, out, make_options(method, lora=True, rank=2))
     assert made.details["outcome"]["lora"]["rank"] == 2
     assert 0 < made.details["outcome"]["lora"]["weights"] < made.details["changed"]["of"] / 2
     assert sorted(path.name for path in (out / "adapter").iterdir()) == [
@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_adapter(tmp_path: Path) -> None:
     for name in ("a", "b"):
         torch.manual_seed(ord(name))  # the state of torch's generator must not matter
         engine = Engine(open_lm(zoo.folder("bert-uncased")))
-        make_checkpoint(find("cda"), engine, CORPUS, tmp_path / name, settings=SETTINGS, choices=LORA)
+        make_checkpoint(find("cda"), engine, CORPUS, tmp_path / name, make_options(lora=True, rank=2))
     first, second = ((tmp_path / name / "adapter" / "adapter_model.safetensors").read_bytes() for name in "ab")
     assert first == second
 
@@ -56,11 +56,13 @@ def test_the_same_seed_gives_the_same_adapter(tmp_path: Path) -> None:
 def test_misuse_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(open_lm(zoo.folder("bert-uncased")))
     for method in ("dropout", "projection"):
-        with pytest.raises(DataError, match=f"{method} does not train a LoRA adapter"):
-            make_checkpoint(find(method), engine, CORPUS, tmp_path / "out", settings=SETTINGS, choices=LORA)
+        with pytest.raises(UnknownName, match="no option named 'lora'"):
+            unmask.mitigate(method, zoo.folder("bert-uncased"), lora=True)
     with pytest.raises(DataError, match="rank is 0, expected at least 1"):
-        MitigationOptions(lora=True, rank=0)
+        make_options(lora=True, rank=0)
     find_spec = importlib.util.find_spec
-    monkeypatch.setattr("unmask.mitigate.lora.find_spec", lambda name: None if name == "peft" else find_spec(name))
+    monkeypatch.setattr(
+        "unmask.mitigate.checkpoint.find_spec", lambda name: None if name == "peft" else find_spec(name)
+    )
     with pytest.raises(ModelError, match=r"pip install 'unmask\[peft\]'"):
-        make_checkpoint(find("cda"), engine, CORPUS, tmp_path / "out", settings=SETTINGS, choices=LORA)
+        make_checkpoint(find("cda"), engine, CORPUS, tmp_path / "out", make_options(lora=True))

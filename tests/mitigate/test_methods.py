@@ -11,14 +11,13 @@ import pytest
 import torch
 
 import zoo
-from mitigate.tiny import CORPUS, SETTINGS, make_context
+from mitigate.tiny import CORPUS, make_context, make_options
 from unmask import data
 from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import METHODS, find
-from unmask.mitigate.cda import counterfactual_copies, word_entries
-from unmask.mitigate.dropout import with_dropout
-from unmask.mitigate.spec import MitigationOptions
+from unmask.mitigate.methods.cda import counterfactual_copies, word_entries
+from unmask.mitigate.methods.dropout import with_dropout
 
 TRAINED = ("cda", "cda-kaneko", "cds", "dropout")
 
@@ -67,8 +66,7 @@ def test_cds_trains_on_each_document_or_its_counterfactual(tmp_path: Path, train
     find("cda").apply(make_context(tmp_path / "a", names=True), CORPUS)
     both = set(trained_texts[0])
     for seed in range(3):
-        settings = SETTINGS.__class__(epochs=1, batch=4, seed=seed)
-        find("cds").apply(make_context(tmp_path / f"{seed}", settings=settings), CORPUS)
+        find("cds").apply(make_context(tmp_path / f"{seed}", method="cds", lr=5e-5, seed=seed), CORPUS)
     assert all(len(texts) == 6 and set(texts) <= both for texts in trained_texts[1:])
     assert len({tuple(texts) for texts in trained_texts[1:]}) > 1
     tails = np.random.default_rng((0, 2)).random(6) < 0.5
@@ -87,7 +85,7 @@ def test_other_axes_are_swapped(tmp_path: Path, trained_texts: list[list[str]], 
 
 @pytest.mark.thorough
 def test_reminders_are_repeated(tmp_path: Path, trained_texts: list[list[str]]) -> None:
-    find("dropout").apply(make_context(tmp_path, remind=2), CORPUS)
+    find("dropout").apply(make_context(tmp_path, method="dropout", remind=2), CORPUS)
     known = data.read("reminders")
     assert len(trained_texts[0]) == 6 + 2 * len(known)
     assert trained_texts[0].count(known[0].sentence) == 2
@@ -96,7 +94,7 @@ def test_reminders_are_repeated(tmp_path: Path, trained_texts: list[list[str]]) 
 @pytest.mark.parametrize("method", ["cda", "cds", "cda-kaneko"])
 def test_text_without_gendered_words_is_refused(tmp_path: Path, method: str) -> None:
     with pytest.raises(DataError, match="none of the 1"):
-        find(method).apply(make_context(tmp_path), TrainingCorpus((("The rain fell.",),), ()))
+        find(method).apply(make_context(tmp_path, method=method), TrainingCorpus((("The rain fell.",),), ()))
 
 
 KANEKO = [("he", "she"), ("his", "her"), ("his", "hers"), ("man", "woman"), ("him", "her")]
@@ -116,8 +114,8 @@ def test_copies_as_the_published_code_writes_them(sentence: str, wanted: list[st
     assert counterfactual_copies(sentence, KANEKO) == wanted
 
 
-def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
-    entries = word_entries(make_context(tmp_path))
+def test_the_package_pairs_end_with_him_and_her() -> None:
+    entries = word_entries(None)
     assert entries[-1] == ("him", "her")
     assert counterfactual_copies("He saw her", entries) == ["she saw him"]
 
@@ -126,12 +124,12 @@ def test_a_list_with_repeated_words_keeps_its_pairs_and_their_order(tmp_path: Pa
     """The published lists have (his, her) and (him, her): pairs after them were read as (feminine, masculine)."""
     path = tmp_path / "pairs.csv"
     path.write_text("\n".join(",".join(pair) for pair in KANEKO))
-    assert word_entries(make_context(tmp_path, pairs=path)) == KANEKO
+    assert word_entries(path) == KANEKO
 
 
 @pytest.mark.thorough
 def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, trained_texts: list[list[str]]) -> None:
-    find("cda-kaneko").apply(make_context(tmp_path), CORPUS)
+    find("cda-kaneko").apply(make_context(tmp_path, method="cda-kaneko"), CORPUS)
     assert trained_texts[0][: len(CORPUS.sentences)] == CORPUS.sentences
     assert trained_texts[0][len(CORPUS.sentences) :][:2] == ["she is a doctor.", "The nurse saw her at work."]
 
@@ -156,7 +154,7 @@ def test_only_dropout_changes(name: str, fields: dict[str, float]) -> None:
 
 @pytest.mark.thorough
 def test_alberts_published_exception_has_a_name(tmp_path: Path) -> None:
-    found = {name: find(name).apply(make_context(tmp_path / name, "albert"), CORPUS).facts["dropout"]
+    found = {name: find(name).apply(make_context(tmp_path / name, "albert", name), CORPUS).facts["dropout"]
              for name in ("dropout", "dropout-bias-bench")}  # fmt: skip
     assert set(found["dropout"].values()) == {0.2, 0.15}
     assert set(found["dropout-bias-bench"].values()) == {0.05}
@@ -164,7 +162,7 @@ def test_alberts_published_exception_has_a_name(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_checkpoint_keeps_its_own_dropout(tmp_path: Path) -> None:
-    context = make_context(tmp_path)
+    context = make_context(tmp_path, method="dropout")
     before = context.model.config.hidden_dropout_prob
     done = find("dropout").apply(context, CORPUS)
     assert done.model.config.hidden_dropout_prob == before != 0.2
@@ -181,7 +179,7 @@ def test_a_model_without_dropout_is_refused() -> None:
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 @pytest.mark.parametrize("method", ["cda", "cds", "dropout"])
 def test_causal_models_are_trained(tmp_path: Path, name: str, method: str) -> None:
-    context = make_context(tmp_path, name)
+    context = make_context(tmp_path, name, method)
     before = {key: one.clone() for key, one in context.model.state_dict().items()}
     done = find(method).apply(context, CORPUS)
     assert any(not torch.equal(one, before[key]) for key, one in done.model.state_dict().items())
@@ -200,7 +198,10 @@ def test_unknown_method() -> None:
         find("cdaa")
 
 
-@pytest.mark.parametrize("bad", [{"axis": "age"}, {"remind": 4}, {"layers": "first"}, {"length": 3}, {"strength": 1.0}])
-def test_invalid_options(bad: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match=next(iter(bad))):
-        MitigationOptions(**bad)
+@pytest.mark.parametrize(("method", "name", "value"), [
+    ("cda", "axis", "age"), ("cds", "remind", 4), ("at", "layers", "first"), ("dropout", "length", 3),
+    ("at", "strength", 1.0),
+])  # fmt: skip
+def test_invalid_options(method: str, name: str, value: Any) -> None:
+    with pytest.raises(DataError, match=name):
+        make_options(method, **{name: value})

@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mitigate.tiny import make_context
+from mitigate.tiny import make_context, make_options
 from unmask.core.errors import DataError
 from unmask.data.word_pairs import NamePair
-from unmask.mitigate.cda import counterfactuals
-from unmask.mitigate.spec import MitigationOptions
+from unmask.mitigate.methods.cda import counterfactuals
 from unmask.mitigate.swap import Swapper
-from unmask.mitigate.swap.lexicon import build_lexicon, swappable_pairs
-from unmask.mitigate.swap.names import mark_words, match_names, read_names
+from unmask.mitigate.swap.lexicon import build_lexicon, mark_words, match_names, read_names, swappable_pairs
 
 
 def write(path: Path, text: str) -> Path:
@@ -102,6 +100,6 @@ def test_what_is_no_table_of_names_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=message):
             read_names(write(tmp_path / name, text))
-    with pytest.raises(DataError, match="exclude each other"):
-        MitigationOptions(names=False, name_table=tmp_path / "a.csv")
+    with pytest.raises(DataError, match="names is False"):
+        make_options(names=False, name_table=tmp_path / "a.csv")
     assert [(each.masculine, each.feminine) for each in match_names({"a": (1.0, 0.0), "b": (0.0, 1.0)})] == [("A", "B")]

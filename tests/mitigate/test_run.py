@@ -11,13 +11,13 @@ import torch
 
 import unmask
 import zoo
-from mitigate.tiny import CORPUS, SETTINGS
+from mitigate.tiny import CORPUS, TRAINED
 from unmask import data
 from unmask.core.errors import DataError, ResultError, UnknownName
 from unmask.core.types import Dataset
 from unmask.data.texts import TrainingCorpus
 from unmask.findings.envelope import Result
-from unmask.mitigate import METHODS, Method, MitigationContext, Outcome, evaluation
+from unmask.mitigate import METHODS, Method, MitigationContext, Outcome, TrainingOptions, evaluation
 
 
 def some_of(name: str) -> Dataset:
@@ -35,7 +35,7 @@ def shift(context: MitigationContext, _: TrainingCorpus) -> Outcome:
     return Outcome(context.model, {"noise": 0.02})
 
 
-SHIFT = Method("shift", "Noise", "noise is added to all weights", shift, "none")
+SHIFT = Method("shift", "Noise", "noise is added to all weights", shift, "none", options=TrainingOptions)
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_a_method_of_ones_own_is_measured_before_and_after(tmp_path: Path, monke
         str(zoo.folder("bert-uncased")),
         corpus=CORPUS,
         out=tmp_path / "out",
-        settings=SETTINGS,
+        **TRAINED,
         store=False,
         progress=lambda label, share, total, note="": reports.append((label, share)),
     )
@@ -78,7 +78,7 @@ def test_a_checkpoint_that_was_not_measured_is_no_result_and_is_not_made_again(
         return shift(context, corpus)
 
     def mitigate() -> Result:
-        return unmask.mitigate(method, zoo.folder("bert-uncased"), corpus=CORPUS, out=out, settings=SETTINGS)
+        return unmask.mitigate(method, zoo.folder("bert-uncased"), corpus=CORPUS, out=out, **TRAINED)
 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -126,7 +126,7 @@ def test_an_evaluation_on_fewer_items_is_called_a_subset_and_needs_no_new_checkp
             str(zoo.folder("bert-uncased")),
             corpus=CORPUS,
             out=tmp_path / "out",
-            settings=SETTINGS,
+            **TRAINED,
             items=items,
             store=False,
         )

@@ -11,8 +11,8 @@ import pytest
 
 import unmask
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.mitigate import StaticOptions
-from unmask.mitigate.static import gendered_words, make_plan
+from unmask.mitigate.methods.projection import ProjectionOptions
+from unmask.mitigate.vectors import gendered_words, make_plan
 from unmask.vectors.output import write_vectors, written_name
 from unmask.vectors.questions import load_questions
 from unmask.vectors.static import Format, WordVectors, format_of, read_vectors
@@ -127,7 +127,7 @@ def test_similarities_are_measured_before_and_after(files: Path) -> None:
 
 def test_words_that_have_a_gender_are_kept_in_every_letter_case() -> None:
     vectors = WordVectors(("he", "she", "King", "QUEEN", "tree"), np.eye(5), "made")
-    plan = make_plan(vectors, StaticOptions(), None, 0)
+    plan = make_plan(vectors, ProjectionOptions())
     assert plan.keep == {"he", "she", "King", "QUEEN"}
     assert plan.pairs == (("he", "she"),)
     assert {"pregnant", "himself", "actress"} <= {*gendered_words()}
@@ -135,13 +135,13 @@ def test_words_that_have_a_gender_are_kept_in_every_letter_case() -> None:
 
 def test_what_cannot_be_done_is_one_line(files: Path) -> None:
     with pytest.raises(ModelError, match=r"cda changes models, and made.txt is a file .* use one of inlp, leace,"):
-        run_mitigation("cda", files)
+        unmask.mitigate("cda", files / "made.txt", out=files / "out")
     with pytest.raises(DataError, match="changed without text"):
         unmask.mitigate("inlp", files / "made.txt", corpus=files / "jobs.txt", out=files / "o")
     with pytest.raises(DataError, match="vectors of no pair of words"):
         run_mitigation("projection", files, pairs=_write(files / "p.csv", "emperor,empress\n"))
     with pytest.raises(DataError, match="exclude each other"):
-        StaticOptions(neutralise_only=True, equalise=files / "pairs.csv")
+        ProjectionOptions(neutralise_only=True, equalise=files / "pairs.csv")
     (files / "full").mkdir()
     (files / "full" / "mine.txt").write_text("mine")
     with pytest.raises(ResultError, match="give a new or empty folder"):

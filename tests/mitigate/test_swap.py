@@ -11,7 +11,15 @@ import pytest
 import zoo
 from mitigate.sentences import EXAMPLES, Example
 from unmask.core.errors import DataError, UnknownName
-from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, PronounSlot, Swapper, default_lexicon, read_lexicon
+from unmask.mitigate.swap import (
+    GroupSwapper,
+    ModelPronounChooser,
+    PronounSlot,
+    Swapper,
+    build_lexicon,
+    default_lexicon,
+    read_pairs,
+)
 from unmask.mitigate.swap.grammar import article, match_case, tagger
 from unmask.models import Engine, open_lm
 
@@ -177,7 +185,7 @@ def test_the_built_in_model_resolves_an_indirect_object() -> None:
 def test_pairs_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("masculine,feminine\nheer,dame\nbroer,zus\n")
-    assert Swapper(read_lexicon(path))("De Heer en zijn zus.") == "De Dame en zijn broer."
+    assert Swapper(build_lexicon(read_pairs(path)))("De Heer en zijn zus.") == "De Dame en zijn broer."
 
 
 @pytest.mark.parametrize("content", ["", "he\n", "he,\n", "masculine,feminine\n"])
@@ -185,12 +193,12 @@ def test_a_bad_file_of_pairs(tmp_path: Path, content: str) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text(content)
     with pytest.raises(DataError, match="two words per line"):
-        read_lexicon(path)
+        read_pairs(path)
 
 
 def test_no_file_of_pairs(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
-        read_lexicon(tmp_path / "none.csv")
+        read_pairs(tmp_path / "none.csv")
 
 
 RELIGION = (

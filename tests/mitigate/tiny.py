@@ -6,9 +6,8 @@ from pathlib import Path
 
 import zoo
 from unmask.data.texts import TrainingCorpus
-from unmask.mitigate.spec import MitigationContext, MitigationOptions
+from unmask.mitigate import MethodOptions, MitigationContext, TrainingOptions, find
 from unmask.models import Engine, open_lm
-from unmask.training import TrainSettings
 
 DOCUMENTS = (
     ("He is a doctor.", "The nurse saw him at work."),
@@ -24,11 +23,18 @@ HELD = (
     ("Nobody knew why the door of the house was open.",),
 )
 CORPUS = TrainingCorpus(DOCUMENTS, HELD, ({"name": "tiny.txt", "sha256": "0" * 64},))
-SETTINGS = TrainSettings(epochs=1, lr=1e-3, batch=4, seed=1)
+TRAINED = {"epochs": 1, "lr": 1e-3, "batch": 4, "seed": 1}
+
+
+def make_options(method: str = "cda", **options: object) -> MethodOptions:
+    """The options of a method for a short training."""
+    group = find(method).options
+    settings = TRAINED if issubclass(group, TrainingOptions) else {"seed": 1}
+    return group(**{**settings, **options})  # type: ignore[arg-type]
 
 
 def make_context(
-    folder: Path, name: str = "bert-uncased", settings: TrainSettings = SETTINGS, **options: object
-) -> MitigationContext:
+    folder: Path, name: str = "bert-uncased", method: str = "cda", **options: object
+) -> MitigationContext[MethodOptions]:
     """A zoo model to be mitigated."""
-    return MitigationContext(Engine(open_lm(zoo.folder(name))), folder / "work", settings, MitigationOptions(**options))  # type: ignore[arg-type]
+    return MitigationContext(Engine(open_lm(zoo.folder(name))), folder / "work", make_options(method, **options))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import zoo
-from mitigate.tiny import CORPUS, SETTINGS
+from mitigate.tiny import CORPUS, make_options
 from training.test_trainer import ROWS, Line, pairs, squares
-from unmask.mitigate import MitigationOptions, find
+from unmask.mitigate import find
 from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings, collators, train
@@ -51,14 +50,8 @@ def main(folder: Path) -> None:
     results["parts"] = _train_in_parts(folder)
     for method, model in (("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")):
         lm = open_lm(on_main_process(lambda: zoo.folder(model)))  # noqa: B023 - called at once
-        done = make_checkpoint(
-            find(method),
-            Engine(lm),
-            CORPUS,
-            folder / method,
-            settings=replace(SETTINGS, batch=1),
-            choices=MitigationOptions(remind=1 if method == "at" else 0),
-        )
+        choices = make_options(method, batch=1, remind=1 if method == "at" else 0)
+        done = make_checkpoint(find(method), Engine(lm), CORPUS, folder / method, choices)
         results[method] = {**_same_weights(done.model), "steps": done.details["steps"]}
     (folder / f"process-{os.environ['RANK']}.json").write_text(json.dumps(results), encoding="utf-8")
 

@@ -11,17 +11,14 @@ import typer
 from unmask.cli import options
 from unmask.cli.console import split_names
 from unmask.core.errors import DataError
-from unmask.core.options import Opening, Options, TextLayout
+from unmask.core.options import Opening, OptionGroup, Options, TextLayout
 from unmask.core.progress import progress_bar
 from unmask.core.signals import READINGS, keep
-from unmask.mitigate.spec import MitigationOptions, StaticOptions
-from unmask.training import TrainSettings
 from unmask.training.distributed import is_main_process
 
 
-@options.with_groups
 def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
-    method: Annotated[str, typer.Argument(help="Method (see `unmask list mitigations`).")],
+    method: str,
     model: Annotated[
         str | None,
         typer.Argument(
@@ -41,14 +38,9 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
         str | None, typer.Option(help="Measure ASLD for these numbers of sentences (500,1000,…); writes no checkpoint.")
     ] = None,
     draws: Annotated[int, typer.Option(help="With --curve: random samples per size.")] = 5,
-    prefix: Annotated[
-        list[str] | None, typer.Option(help="prompt: text in front of every sentence; repeat it to compare several.")
-    ] = None,
     *,
+    choices: OptionGroup,
     layout: TextLayout,
-    settings: TrainSettings,
-    choices: MitigationOptions,
-    static: StaticOptions,
     opening: Annotated[Opening, options.Without("dtype", "tf32")],
     run: Annotated[Options, options.Without("mapping")],
     output: options.Output,
@@ -56,12 +48,9 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
     """Mitigate the bias of a model and report what changed: bias, gendered words, language modelling.
 
     The output is an ordinary Hugging Face checkpoint with `result.json` beside it. Run the same command
-    again to resume an interrupted run. Of a file of word vectors, which projection, inlp and oscar change,
-    the output is a file in the same format.
+    again to resume an interrupted run. Of a file of word vectors, which the erasers change, the output is a file in
+    the same format.
     """
-    from unmask.mitigate import METHODS
-
-    METHODS.find(method)  # an unknown name is an error before torch is imported
     from unmask.mitigate.run import mitigate as run_mitigate
 
     keep(READINGS if run.store else "")
@@ -74,11 +63,8 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
             out=out,
             curve=_sizes(curve),
             draws=draws,
-            prefix=prefix or (),
-            layout=layout,
-            settings=settings,
             choices=choices,
-            static=static,
+            layout=layout,
             opening=opening,
             options=replace(run, progress=progress),
         )
@@ -92,3 +78,6 @@ def _sizes(curve: str | None) -> tuple[int, ...]:
     if not all(size.strip().isdecimal() for size in sizes):
         raise DataError(f"--curve {curve}: give comma-separated numbers of sentences, such as 500,1000,2000")
     return tuple(map(int, sizes))
+
+
+app = options.things_app(mitigate, "unmask.mitigate:METHODS", metavar="METHOD", about=lambda method: f"{method.about}.")

@@ -18,6 +18,7 @@ from unmask.cli.console import split_names
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, OptionGroup, Options, Serving, literal_choices, option
 from unmask.findings import terminal
+from unmask.training import TrainSettings
 
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
@@ -212,7 +213,9 @@ def _value(field: Field[Any], given: Any) -> Any:
     """The value of a field from the command line: several in a tuple, a switch that turns off as False."""
     if _is_switch_off(field):
         return not given
-    return tuple(split_names(given)) if isinstance(given, list) else given
+    if isinstance(given, list):
+        return tuple(given if field.metadata["verbatim"] else split_names(given))
+    return given
 
 
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
@@ -253,7 +256,7 @@ def _common(options: Iterable[Field[Any]]) -> str:
 
 def common_options() -> dict[str, str]:
     """The options that many commands take, with what they mean."""
-    groups = [_Group("", "", group) for group in (Opening, Options, Output, Serving)]
+    groups = [_Group("", "", group) for group in (Opening, Options, Output, Serving, TrainSettings)]
     common = [field for field, _ in _options(groups).values() if field.metadata["common"]]
     return {_flags(field)[0]: field.metadata["help"] + _shown_default(field) for field in common}
 

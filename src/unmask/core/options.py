@@ -27,6 +27,7 @@ def option(  # noqa: PLR0913 - the facts about an option
     most: float | None = None,
     factory: Any = MISSING,
     common: bool = False,
+    verbatim: bool = False,
 ) -> Any:
     """A field of an option group.
 
@@ -40,8 +41,17 @@ def option(  # noqa: PLR0913 - the facts about an option
         most: the largest value allowed.
         factory: makes the default value.
         common: an option of many commands, which `unmask list options` describes instead of the help of each.
+        verbatim: text of which no comma separates values; several are given by repeating the option.
     """
-    metadata = {"help": help, "flag": flag, "shown": shown, "least": least, "most": most, "common": common}
+    metadata = {
+        "help": help,
+        "flag": flag,
+        "shown": shown,
+        "least": least,
+        "most": most,
+        "common": common,
+        "verbatim": verbatim,
+    }
     if factory is not MISSING:
         return field(default_factory=factory, metadata=metadata)
     return field(default=default, metadata=metadata)

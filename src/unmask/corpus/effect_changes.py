@@ -15,7 +15,7 @@ import numpy as np
 from unmask.core.types import ONE_TRAINING, Row
 from unmask.corpus.training_effect import TrainingEffect
 from unmask.measures import find
-from unmask.mitigate.evaluation import BiasEvaluation, compare_headlines, correct_tested, headline_values
+from unmask.mitigate.evaluation import WORD_APPD, BiasEvaluation, compare_headlines, correct_tested, headline_values
 from unmask.stats.paired import Comparison, reference_value
 from unmask.stats.trainings import mean_over_trainings
 
@@ -30,7 +30,7 @@ class EffectChanges:
     left_out: int  # items that only some of the models could score
 
 
-def effect_changes(effect: TrainingEffect, *, seed: int) -> EffectChanges:
+def effect_changes(effect: TrainingEffect) -> EffectChanges:
     """Compare the corpus with the start and with the placebo; p-values are corrected by Holm over the rows of each."""
     arms, left_out = _same_items([effect.arm(name) for name in ("start", "placebo", "corpus")])
     start, placebo, corpus = arms
@@ -38,18 +38,18 @@ def effect_changes(effect: TrainingEffect, *, seed: int) -> EffectChanges:
         shifts, _ = _over_trainings(start, corpus)
         against, spreads = _over_trainings(placebo, corpus)
         return EffectChanges(shifts, against, spreads, left_out)
-    shifts, against = (_of_one(before[0], corpus[0], seed) for before in (start, placebo))
+    shifts, against = (_of_one(before[0], corpus[0]) for before in (start, placebo))
     return EffectChanges(shifts, against, (None,) * len(against), left_out)
 
 
 def _is_compared(group: str, statistic: str) -> bool:
     """Whether it is about a whole dataset, or ASLD of a category."""
-    return group == "all" or statistic == "asld"
+    return statistic != WORD_APPD and (group == "all" or statistic == "asld")
 
 
-def _of_one(a: BiasEvaluation, b: BiasEvaluation, seed: int) -> tuple[Comparison, ...]:
+def _of_one(a: BiasEvaluation, b: BiasEvaluation) -> tuple[Comparison, ...]:
     """The changes by one training: intervals over items, no p-values."""
-    compared = compare_headlines(a, b, lambda each: _is_compared(each.group, each.statistic), seed=seed)
+    compared = compare_headlines(a, b, lambda each: _is_compared(each.group, each.statistic))
     return tuple(replace(each, p=None, p_holm=None, method=f"{each.method}; {ONE_TRAINING}") for each in compared)
 
 

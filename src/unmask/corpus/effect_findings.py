@@ -10,10 +10,8 @@ from unmask.corpus.effect_changes import EffectChanges, effect_changes
 from unmask.corpus.training_effect import ARMS, TrainingEffect, folder_name
 from unmask.findings import Cell, Finding, Plot, Table
 from unmask.findings.numbers import number, signed_number
-from unmask.mitigate.agreement import is_change
-from unmask.mitigate.comparison import NO_PREFERENCE
-from unmask.mitigate.evaluation import MEN, WOMEN
-from unmask.mitigate.professions import STATISTIC as BALANCED_APPD
+from unmask.mitigate.comparison import NO_PREFERENCE, has_moved
+from unmask.mitigate.evaluation import BALANCED_APPD, MEN, WOMEN
 from unmask.stats.paired import Comparison
 from unmask.training.utility import Ability, accuracy, perplexity
 
@@ -43,7 +41,7 @@ def summarize_effect(effect: TrainingEffect, *, seed: int = 0) -> EffectSummary:
     abilities = {name: evaluation.ability for name, evaluation in {"start": effect.start, **trained}.items()}
     return EffectSummary(
         effect,
-        effect_changes(effect, seed=seed),
+        effect_changes(effect),
         abilities,
         {name: accuracy(ability, seed=seed) for name, ability in abilities.items()},
         {name: perplexity(ability, seed=seed) for name, ability in abilities.items()},
@@ -124,7 +122,7 @@ def _verdict(against: Comparison, trainings: int) -> str:
     """Whether an effect is beyond chance, by the rule of verdicts; of one training it is not known."""
     if trainings == 1:
         return "one training each, so this may be the noise of training"
-    if is_change(against):
+    if has_moved(against):
         return f"beyond what the placebo did, over {trainings} trainings each"
     return f"not distinguishable from the placebo, over {trainings} trainings each"
 

@@ -1,29 +1,39 @@
-"""Mitigations, one module each. To add one, write its module, and its `Method` in `catalog.py`.
+"""Mitigations: each changes a model (or its input), and is measured before and after.
 
 corpus ──► method ──► checkpoint, result.json ──► comparison: bias, gendered words, language modelling
 
     unmask.mitigate("cda", "bert-base-cased", corpus="news.txt", out="my-checkpoint")
 
-Mitigations of other packages are found through the entry point group `unmask.mitigations`.
+To add one, write its module in `methods/`; those of other packages are found through the entry point group
+`unmask.mitigations`.
 """
 
 from __future__ import annotations
 
 from unmask.core.callable_package import make_callable
 from unmask.core.registry import Registry
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome, StaticOptions, StaticPlan
+from unmask.mitigate.spec import (
+    AdapterOptions,
+    Method,
+    MethodOptions,
+    MitigationContext,
+    Outcome,
+    TrainingOptions,
+    VectorPlan,
+)
 
-METHODS = Registry("mitigation", Method, home="unmask.mitigate.catalog", group="unmask.mitigations")
+METHODS = Registry("mitigation", Method, home="unmask.mitigate.methods", group="unmask.mitigations")
 find = METHODS.find
 make_callable(__name__, "unmask.mitigate.run", "mitigate")
 
 __all__ = [
     "METHODS",
+    "AdapterOptions",
     "Method",
+    "MethodOptions",
     "MitigationContext",
-    "MitigationOptions",
     "Outcome",
-    "StaticOptions",
-    "StaticPlan",
+    "TrainingOptions",
+    "VectorPlan",
     "find",
 ]

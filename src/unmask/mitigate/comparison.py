@@ -1,35 +1,52 @@
-"""Compare evaluations before and after: bias, language modelling, and gendered words."""
+"""Compare evaluations before and after: bias, words that have a gender, spill-over, language modelling.
+
+Tables are lists of changes (`Comparison`), sentences are forms of `findings.sentences`, which judge a change by its
+interval and its p.
+
+Spill-over: mitigating one bias often changes others (Chand et al., 2025), so the pairs of every bias type are compared
+by two kinds of measures, with Holm's correction over all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from statistics import median
 from typing import Any
 
 import numpy as np
 
-from unmask.core.estimate import NAN, Estimate, Value
+from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
-from unmask.core.statistic import OF_WORDS
+from unmask.core.statistic import LEVEL, statistic
+from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Table
-from unmask.findings.numbers import signed_number
-from unmask.measures import find
-from unmask.mitigate import spill_over
-from unmask.mitigate.agreement import is_change, pair_answers, sides
-from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines, is_headline
-from unmask.mitigate.professions import STATISTIC as BALANCED_APPD
-from unmask.mitigate.professions import profession_estimates
-from unmask.stats import estimates
-from unmask.stats.differences import LeanSizes, lean_size, word_leans
-from unmask.stats.intervals import mean_interval, mean_test
+from unmask.findings.sentences import change, effect, lean, place, quantity, share
+from unmask.mitigate.evaluation import (
+    BALANCED_APPD,
+    GENDERED,
+    MEASURES,
+    MEN,
+    PAIRS,
+    TEMPLATES,
+    WOMEN,
+    WORD_APPD,
+    BiasEvaluation,
+    compare_headlines,
+    is_tested,
+)
+from unmask.stats.differences import word_leans
+from unmask.stats.intervals import mean, mean_interval, mean_test
 from unmask.stats.paired import Comparison
-from unmask.stats.units import units_of_items
+from unmask.stats.power import detectable_difference
+from unmask.stats.units import INDEPENDENT, Units, units_of_items
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
 SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
-HELD_OUT = "held-out text"
 WITHIN_PAIRS = ("aul", "ll")  # of whole sentences: equal within pairs is not the same as no preference on average
-USUAL = "Towards the usual gender of a profession, women's and men's professions counted alike"
+GENDER_PAIRS = "triple-gender"  # all of its categories are about gender
+TREATED = {"gender": ("gender",), "race": ("race-color",), "religion": ("religion",)}  # categories by axis
+PAIRED = "Paired 95% intervals of the change"
 NO_PREFERENCE = (
     "no preference: 0 for appd, asld and mean-difference, 50 for bias-score. balanced-appd: APPD towards the gender "
     "of at least 70% of those who work in a profession (US, 2020), women's and men's professions counted alike. "
@@ -40,42 +57,67 @@ VISIBLE_WORDS = (
     "; visible words: mean over the sentences that aul scores, nothing masked. If it falls, training has harmed how "
     "words are read, and a change of aul is not one of bias alone"
 )
-EXPECTED = {  # by `lean`
-    **{"above": "men are expected", "below": "women are expected"},
-    **{"too few": "too few items to say who is expected", "no interval": "not known who is expected"},
-}
+Names = Mapping[str, Callable[[Comparison], Cell]]
 
 
-def compare_evaluations(  # noqa: PLR0913 - what is compared
+def category(row: Comparison) -> str:
+    """The label of the group of a change: a category, a word, or `all`."""
+    return row.group.rpartition("=")[2]
+
+
+NAMES: Names = {name: attrgetter(name) for name in ("measure", "statistic", "data")}
+OF_GROUPS: Names = {"words": attrgetter("data"), "of them": category}
+
+
+def compare_evaluations(
     before: BiasEvaluation,
     after: BiasEvaluation,
     *,
-    seed: int = 0,
-    plots: bool = True,
-    probe: Mapping[str, Any] | None = None,
     axis: str = "gender",
+    probe: Mapping[str, Any] | None = None,
     items: int | None = None,
+    plots: bool = True,
 ) -> Finding:
     """Compare two evaluations in tables, sentences and plots.
 
-    `probe` is the record of an eraser's probe, `axis` the bias that was treated, `items` the number of each dataset.
+    `axis` is the bias that was treated, `probe` the record of an eraser's probe, `items` the number of each dataset.
     """
-    compared = compare_headlines(before, after, is_compared, seed=seed)
-    size = lean_size(word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES]), seed)
-    tables = [_bias(compared, size), _proper(compared, before, after, seed), _utility(before, after, seed)]
-    tables += _within_pairs(before, after, seed)
-    answers = list(_answers(compared, size, before, after, seed))
-    answers += pair_answers(compared, (before, after), seed)
-    if types := spill_over.bias_types(before, after, seed=seed):
-        tables[1:1] = spill_over.tables(types, axis)
-        answers.append(spill_over.answer(types, axis))
+    changes, types = compare_headlines(before, after), bias_type_changes(before, after)
+    words = [*(row for row in changes if row.data in GENDERED), *single_words(before, after)]
+    within = list(within_pairs(before, after))
+    tables = [
+        change_table(
+            "Bias, before and after",
+            [row for row in changes if row.data not in GENDERED],
+            note=f"{NO_PREFERENCE}; {PAIRED}; p Holm-corrected over the tested rows, except for a word's lean. n: "
+            "items, or words",
+        ),
+        *spill_over_tables(types, axis),
+        change_table(
+            "Words that have a gender: here a lean is right",
+            words,
+            names=OF_GROUPS,
+            note="appd: below 0 the model expects her, above 0 him; mitigation should leave these alone",
+        ),
+        ability_table(ability_rows(before, after)),
+        change_table(
+            "Size of the difference within a pair",
+            within,
+            note=f"{PAIRED} over the units of the data, p uncorrected. AUL is also equal within pairs if every token "
+            "is reproduced with certainty: a mean score closer to 0 says so.",
+        ),
+    ]
+    answers = [*_answers(changes, before, after), *pair_answers(changes, before, after), *spill_over(types, axis)]
     if probe is not None:
-        table, answer = _probe(probe)
-        tables.append(table)
-        answers.append(answer)
-    return Finding(
-        tuple(answers), tuple(tables), _plots(before, after) if plots else (), (*subset_notes(items), *_NOTES)
+        tables.append(_probe_table(probe))
+        answers.append(probe_answer(_stored(probe["before"]), _stored(probe["after"]), probe["chance"]))
+    notes = (
+        *subset_notes(items),
+        "No template or pair here was trained on; reminders are other sentences with some of the words.",
+        "A score near its reference value means that this measure finds no preference, not that there is none.",
     )
+    shown = tuple(table for table in tables if table.rows)
+    return Finding(tuple(answers), shown, _plots(before, after) if plots else (), notes)
 
 
 def subset_notes(items: int | None) -> tuple[str, ...]:
@@ -83,227 +125,287 @@ def subset_notes(items: int | None) -> tuple[str, ...]:
     return () if items is None else (f"Measured on a subset: at most {items:,} items of each dataset.",)
 
 
-def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimate]:
-    """The estimates of one evaluation: every measure, the size of a word's lean, language modelling.
+def p_of(row: Comparison) -> float | None:
+    """The p-value that a change is judged by: after Holm's correction, if it belongs to a family."""
+    return row.p if row.p_holm is None else row.p_holm
 
-    Words that have a gender have no null value: for them a lean is right, and no gate must reward its loss.
-    """
-    found = [
-        replace(estimate, null=None, p=None, p_holm=None) if name in (WOMEN, MEN) else estimate
-        for (measure, name), rows in evaluation.rows.items()
-        for estimate in estimates(find(measure), rows, data=name, rng_seed=seed)
-        if is_headline(measure, estimate.statistic) and is_compared(estimate)
-    ]
-    rows, ability = evaluation.rows["ppd", TEMPLATES], evaluation.ability
-    found += profession_estimates(rows, seed)
-    size = lean_size(word_leans(rows, rows), seed)
-    others = (
-        (size.after, "ppd", TEMPLATES, f"{OF_WORDS}appd", size.n),
-        (accuracy(ability, seed=seed), "language-modelling", HELD_OUT, "accuracy", ability.tries.size),
-        (perplexity(ability, seed=seed), "language-modelling", HELD_OUT, "perplexity", ability.tokens.size),
+
+def effect_of(row: Comparison, what: str = "") -> str:
+    """What happened to a statistic, in a sentence."""
+    named = what or f"{row.measure} {row.statistic}"
+    return effect(named, row.a_value, row.b_value, row.difference, p=p_of(row), of=row.statistic)
+
+
+def has_moved(row: Comparison) -> bool:
+    """Whether a change is beyond chance: by its interval, and by its p."""
+    return place(row.difference, p=p_of(row)) in ("above", "below")
+
+
+def change_table(
+    title: str,
+    changes: Iterable[Comparison],
+    *,
+    names: Names = NAMES,
+    ends: tuple[str, str] = ("before", "after"),
+    note: str = "",
+    digits: int = 3,
+) -> Table:
+    """The changes, one row each; `names` are the columns that say what a row is."""
+    rows = tuple(
+        (*(name(row) for name in names.values()), row.n, row.a_value, row.b_value, row.difference, p_of(row))
+        for row in changes
     )
-    return found + [
-        Estimate.of(value, measure=measure, data=name, statistic=statistic, n=n)
-        for value, measure, name, statistic, n in others
-    ]
+    return Table(title, (*names, "n", *ends, "change", "p"), rows, note, digits=digits)
 
 
-def is_compared(each: Estimate | Comparison) -> bool:
-    """Whether it is about a whole dataset, or a category of words that have a gender."""
-    return each.group == "all" or (each.data in (WOMEN, MEN) and each.group.startswith("category="))
-
-
-def _probe(probe: Mapping[str, Any]) -> tuple[Table, str]:
-    """Accuracy of a newly fitted linear probe on the hidden states before and after the eraser."""
-    values = []
-    for stored in (probe["before"], probe["after"]):  # null in JSON stands for NaN
-        low, high = (NAN if stored[end] is None else stored[end] for end in ("low", "high"))
-        values.append(Value(stored["value"], low, high, stored["method"]))
-    before, after = values
-    table = Table(
-        "Can gender still be read from the states?",
-        ("figure", "before", "after", "chance"),
-        (("probe accuracy, %", before, after, probe["chance"]),),
-        "A newly fitted linear probe on gendered words that neither it nor the eraser was fitted on.",
-        digits=1,
-    )
-    return table, (
-        f"A linear probe predicts the gender of {before.value:.0f}% of unseen words before and "
-        f"{after.value:.0f}% after ({after.low:.0f} to {after.high:.0f}; chance is {probe['chance']:.0f})."
-    )
-
-
-def comparison_cells(row: Comparison) -> tuple[Cell, ...]:
-    """The cells of a comparison: n, before, after, change, p."""
-    return row.n, row.a_value, row.b_value, row.difference, row.p_holm
-
-
-def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (row.measure, row.statistic, row.data, *comparison_cells(row))
-        for row in compared
-        if row.data not in (WOMEN, MEN)
-    ]
-    sizes = (size.n, size.before.value, size.after.value, size.change, size.p)
-    rows.insert(1, ("ppd", "mean |APPD| of a word", TEMPLATES, *sizes))
-    return Table(
-        "Bias, before and after",
-        ("measure", "statistic", "data", "n", "before", "after", "change", "p"),
-        tuple(rows),
-        f"{NO_PREFERENCE}; paired 95% intervals; p Holm-corrected over the tested rows, except for a word's lean. n: "
-        "items, or words",
-        digits=3,
+def mean_change(before: Floats, after: Floats, rng: np.random.Generator, units: Units, **about: str) -> Comparison:
+    """The change of a mean over the same items; `about`: its measure, data, statistic and group."""
+    difference = mean_interval(after - before, rng=rng, units=units)
+    return Comparison(
+        measure=about["measure"],
+        data=about["data"],
+        group=about.get("group", "all"),
+        statistic=about["statistic"],
+        a_value=mean(before),
+        b_value=mean(after),
+        change=difference.value,
+        low=difference.low,
+        high=difference.high,
+        n=before.size,
+        flips=0,
+        left_out=0,
+        method=difference.method,
+        p=mean_test(after - before, 0.0, units),
     )
 
 
-def _within_pairs(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> list[Table]:
-    """The size of the difference within a pair, whichever sentence is preferred, beside the level of the scores."""
-    rows: list[tuple[Cell, ...]] = []
+def single_words(before: BiasEvaluation, after: BiasEvaluation) -> Iterator[Comparison]:
+    """The leans of single words over their templates."""
+    for name, word in SINGLE_WORDS:
+        rows = [[row for row in run.rows["ppd", name] if row.groups["word"] == word] for run in (before, after)]
+        leans = [np.array([row.difference for row in scored if row.scores]) for scored in rows]
+        if leans[0].size and leans[0].size == leans[1].size:
+            about = {"measure": "ppd", "data": name, "statistic": "appd", "group": f"word=the word {word}"}
+            yield mean_change(leans[0], leans[1], generator(before.seed, f"word {word}"), INDEPENDENT, **about)
+
+
+def within_pairs(before: BiasEvaluation, after: BiasEvaluation) -> Iterator[Comparison]:
+    """The size of the difference within a pair, whichever sentence is preferred, and the level of the scores."""
     for (measure, name), scored_before in before.rows.items():
         if measure not in WITHIN_PAIRS:
             continue
         known = {row.item: row for row in scored_before if row.scores}
         pairs = [(known[row.item], row) for row in after.rows[measure, name] if row.scores and row.item in known]
-        sizes = np.array([[abs(row.difference) for row in pair] for pair in pairs]).reshape(-1, 2)
-        levels = np.array([[(row.scores["more"] + row.scores["less"]) / 2 for row in pair] for pair in pairs])
-        changes = sizes[:, 1] - sizes[:, 0]
         units = units_of_items([row.groups for row, _ in pairs])
-        change = mean_interval(changes, rng=generator(seed, f"sizes of {measure}, {name}"), units=units)
-        means = (sizes.mean(0), levels.reshape(-1, 2).mean(0)) if pairs else ((NAN, NAN), (NAN, NAN))
-        rows.append((measure, name, len(pairs), *means[0], change, mean_test(changes, 0.0, units), *means[1]))
-    columns = ("measure", "data", "n", "before", "after", "change", "p", "mean score before", "mean score after")
-    note = (
-        "Mean |difference| within a pair; paired 95% intervals over the units of the data, p uncorrected. AUL is "
-        "also equal within pairs if every "
-        "token is reproduced with certainty: a mean score closer to 0 says so."
-    )
-    return [Table("Size of the difference within a pair", columns, tuple(rows), note, digits=4)] if rows else []
+        figures = {
+            "mean |difference|": [[abs(row.difference) for row in pair] for pair in pairs],
+            "mean score": [[(row.scores["more"] + row.scores["less"]) / 2 for row in pair] for pair in pairs],
+        }
+        for figure, values in figures.items():
+            rng, (old, new) = generator(before.seed, f"sizes of {measure}, {name}"), np.array(values).reshape(-1, 2).T
+            yield mean_change(old, new, rng, units, measure=measure, data=name, statistic=figure)
 
 
-def _proper(compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
-    groups = [
-        (row.data, row.group.removeprefix("category="), *comparison_cells(row))
-        for row in compared
-        if row.data in (WOMEN, MEN)
-    ]
-    singles = [_single(before, after, name, word, seed) for name, word in SINGLE_WORDS]
-    return Table(
-        "Words that have a gender: here a lean is right",
-        ("words", "of them", "n", "before", "after", "change", "p"),
-        (*groups, *(row for row in singles if row is not None)),
-        "appd: below 0 the model expects her, above 0 him; mitigation should leave these alone",
-        digits=3,
-    )
-
-
-def _single(before: BiasEvaluation, after: BiasEvaluation, name: str, word: str, seed: int) -> tuple[Cell, ...] | None:
-    """Lean of one word over its templates."""
-    word_rows = [
-        [row for row in evaluation.rows["ppd", name] if row.groups["word"] == word] for evaluation in (before, after)
-    ]
-    leans = [np.array([row.difference for row in rows if row.scores]) for rows in word_rows]
-    if not leans[0].size or leans[0].size != leans[1].size:
-        return None
-    changes = leans[1] - leans[0]
-    change = mean_interval(changes, rng=generator(seed, f"word {word}"))
-    means = leans[0].mean(), leans[1].mean()
-    return (name, f"the word {word}", leans[0].size, *means, change, mean_test(changes, 0.0))
-
-
-def utility_cells(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> tuple[tuple[Cell, ...], ...]:
+def ability_rows(before: BiasEvaluation, after: BiasEvaluation) -> list[tuple[Cell, ...]]:
     """Accuracy and perplexity on held-out text, and how visible words are read: figure, texts, tokens, values."""
-    a, b = before.ability, after.ability
+    a, b, seed = before.ability, after.ability, before.seed
     accuracies = accuracy(a, seed=seed), accuracy(b, seed=seed), accuracy_change(a, b, seed=seed)
     perplexities = perplexity(a, seed=seed), perplexity(b, seed=seed), perplexity_change(a, b, seed=seed)
-    return (
+    rows: list[tuple[Cell, ...]] = [
         ("accuracy, %", a.tries.size, int(a.tries.sum()), *accuracies),
         ("perplexity", a.tokens.size, int(a.tokens.sum()), *perplexities),
-        *_visible_words(before, after),
-    )
-
-
-def _visible_words(before: BiasEvaluation, after: BiasEvaluation) -> list[tuple[Cell, ...]]:
-    """The mean score by `aul`, which is the log-probability of a word in full view, of the sentences scored in both."""
+    ]
     scores: list[tuple[float, float]] = []
-    for (measure, name), rows in before.rows.items():
-        if measure == "aul":
-            known = {row.item: row.scores for row in after.rows[measure, name] if row.scores}
-            pairs = [(row.scores, known[row.item]) for row in rows if row.scores and row.item in known]
-            scores += [(old[side], new[side]) for old, new in pairs for side in old]
-    if not scores:
-        return []
-    means = [float(mean) for mean in np.mean(scores, axis=0)]
-    return [("visible words: mean log-probability", len(scores), None, *means, means[1] - means[0])]
+    for measure, name in (key for key in before.rows if key[0] == "aul"):
+        known = {row.item: row.scores for row in after.rows[measure, name] if row.scores}
+        pairs = [
+            (row.scores, known[row.item]) for row in before.rows[measure, name] if row.scores and row.item in known
+        ]
+        scores += [(old[side], new[side]) for old, new in pairs for side in old]
+    if scores:
+        means = [float(level) for level in np.mean(scores, axis=0)]
+        rows.append(("visible words: mean log-probability", len(scores), None, *means, means[1] - means[0]))
+    return rows
 
 
-def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
+def ability_table(rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """What a mitigation cost on held-out text."""
     return Table(
         "What it cost on held-out text",
         ("figure", "texts", "tokens", "before", "after", "change"),
-        utility_cells(before, after, seed),
+        tuple(rows),
         "accuracy: masked tokens predicted correctly (causal models: next tokens); perplexity: masked models "
-        f"pseudo-perplexity, one token masked at a time{VISIBLE_WORDS if _visible_words(before, after) else ''}",
+        f"pseudo-perplexity, one token masked at a time{VISIBLE_WORDS if len(rows) > 2 else ''}",
     )
 
 
-def _answers(
-    compared: Sequence[Comparison], size: LeanSizes, before: BiasEvaluation, after: BiasEvaluation, seed: int
-) -> tuple[str, ...]:
-    by_key = {(row.measure, row.data, row.statistic, row.group): row for row in compared}
-    jobs, women = by_key["ppd", TEMPLATES, "appd", "all"], by_key["ppd", WOMEN, "appd", "category=gender-word"]
-    expected = [EXPECTED.get(side, "no preference is found") for side in sides(jobs, (before, after), seed)]
-    usual = by_key.get(("ppd", TEMPLATES, BALANCED_APPD, "all"))
-    gap = accuracy_change(before.ability, after.ability, seed=seed)
-    return (
-        f"Professions: {expected[0]} before, {expected[1]} after (APPD {_from_to(jobs)}).",
-        *([] if usual is None else [f"{USUAL}: APPD {_from_to(usual)}."]),
-        f"A word leans by {size.before.value:.3f} before and {size.after.value:.3f} after, whichever way "
-        f"(change {format_change(size.change)}; {size.n} words).",
-        f"Words said of women (pregnant …): APPD {_from_to(women)}{_of_women(women, before, after, seed)}.",
-        f"Accuracy on held-out text changed by {format_change(gap, 2)} points.",
+def _answers(changes: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation) -> Iterator[str]:
+    """What happened to professions, to words that have a gender, and to language modelling."""
+    described = {
+        (TEMPLATES, "all", "appd"): "Professions",
+        (TEMPLATES, "all", BALANCED_APPD): "Professions, towards their usual gender",
+        (WOMEN, "category=gender-word", "appd"): "Words said of women (pregnant …), where a lean is right",
+    }
+    for row in changes:
+        if name := described.get((row.data, row.group, row.statistic)):
+            ends = (lean(run.estimate(row), short=True) for run in (before, after))
+            yield f"{name}: {' before, '.join(ends)} after; {effect_of(row)}."
+    yield from cost_answers(changes, before, after)
+
+
+def cost_answers(changes: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation) -> Iterator[str]:
+    """What happened to the size of words' leans, and to language modelling."""
+    for row in changes:
+        if row.statistic == WORD_APPD:
+            yield f"{effect_of(row, 'Lean of a word, whichever way (mean |APPD|),')}."
+    gap = accuracy_change(before.ability, after.ability, seed=before.seed)
+    yield f"{change('Accuracy on held-out text', gap, of='accuracy, %')}."
+
+
+def pair_answers(changes: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation) -> Iterator[str]:
+    """For each dataset of pairs, what every measure says of the change, and whether they agree.
+
+    A measure of masked words and one of visible sentences need not follow the same bias; one alone must not decide.
+    """
+    for name in PAIRS:
+        rows = [row for row in changes if row.data == name and row.measure in MEASURES and is_tested(row, changes)]
+        if rows:
+            parts = "; ".join(_pair_effect(row, before, after) for row in rows)
+            yield f"Pairs of {name}, {agreement(rows)}: {parts}."
+
+
+def agreement(rows: Sequence[Comparison]) -> str:
+    """Whether the measures moved the same way; one whose own statistics contradict each other agrees with none."""
+    directions: dict[str, set[str]] = {row.measure: set() for row in rows}
+    for row in filter(has_moved, rows):
+        directions[row.measure].add("up" if row.change > 0 else "down")
+    names, moves = " and ".join(directions), list(directions.values())
+    if len(moves) == 1:
+        return f"only {names} was used and nothing confirms it"
+    return f"{names} agree" if all(move == moves[0] and len(move) < 2 for move in moves) else "the measures disagree"
+
+
+def _pair_effect(row: Comparison, before: BiasEvaluation, after: BiasEvaluation) -> str:
+    """The change of a statistic; where it moved, also the preference before and after."""
+    if not has_moved(row):
+        return effect_of(row)
+    ends = (lean(run.estimate(row), short=True) for run in (before, after))
+    return f"{effect_of(row)}, {' before, '.join(ends)} after"
+
+
+def bias_type_changes(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Comparison, ...]:
+    """The changes of every bias type by every measure of pairs; p-values corrected by Holm over all of them."""
+    types = compare_headlines(before, after, lambda row: row.measure in MEASURES and row.group.startswith("category="))
+    return tuple(row for row in types if is_tested(row, types))
+
+
+def spill_over_tables(types: Sequence[Comparison], axis: str, title: str = "Spill-over") -> list[Table]:
+    """The bias scores and the mean differences of the bias types before and after, treated ones first."""
+    note = (
+        f"No preference: bias score 50, mean difference 0; both directions of the stereotypes counted alike. {PAIRED}. "
+        f"p: Holm's correction over one family, the {count_tests(types)} tests of both statistics, all measures and "
+        "all bias types. Treated: the bias type whose words the method uses."
+    )
+    names: Names = {
+        "bias type": category,
+        "treated": lambda row: "yes" if is_treated(row, axis) else "no",
+        "measure": attrgetter("measure"),
+        "data": attrgetter("data"),
+    }
+    ordered = sorted(types, key=lambda row: (not is_treated(row, axis), row.data, category(row)))
+    return [
+        change_table(
+            f"{title}: {name} of every bias type",
+            [row for row in ordered if row.statistic.endswith(name)],
+            names=names,
+            note=note,
+            digits=statistic(name).digits,
+        )
+        for name in ("bias-score", "mean-difference")
+    ]
+
+
+def spill_over(types: Sequence[Comparison], axis: str) -> list[str]:
+    """Which bias types that were not treated have changed by which measure, and which changes can go unseen."""
+    others = [row for row in types if not is_treated(row, axis)]
+    if not others:
+        return ["Spill-over: only bias types that were treated are measured here."] if types else []
+    moved = [row for row in others if has_moved(row)]
+    worse = {_bias_type(row) for row in moved if row.worsening > 0}
+    counts = len({*map(_bias_type, moved)}), len({*map(_bias_type, others)})
+    effects = "".join(f"; {effect_of(row, f'{category(row)}, {row.measure} {row.statistic}')}" for row in moved)
+    return [
+        f"Spill-over: {counts[0]} of the {counts[1]} bias types that were not treated changed beyond chance, "
+        f"{len(worse)} of them away from no preference{effects}.",
+        *unseen_changes(others, count_tests(types)),
+    ]
+
+
+def unseen_changes(rows: Sequence[Comparison], tests: int) -> list[str]:
+    """The changes of the median bias type that are seen with a power of 80% at Holm's first level, as a sentence."""
+    limits: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.difference.has_interval and row.high > row.low:
+            detectable = detectable_difference(row.difference, versus="null", alpha=LEVEL / tests)
+            limits.setdefault((row.measure, row.statistic), []).append(detectable)
+    amounts = [f"{_amount(name, median(values))} of {measure} {name}" for (measure, name), values in limits.items()]
+    listed = ", ".join(amounts)
+    return [f"Smaller changes can go unseen (80% power, median over bias types): {listed}."] if limits else []
+
+
+def _amount(name: str, difference: float) -> str:
+    facts = statistic(name)
+    return quantity(Value(min(difference, facts.scale[1] - facts.scale[0])), facts.change_unit, facts.digits)
+
+
+def count_tests(rows: Sequence[Comparison]) -> int:
+    """The number of tests of a family."""
+    return sum(row.p is not None for row in rows)
+
+
+def is_treated(row: Comparison, axis: str) -> bool:
+    """Whether the pairs are about the bias that a method with this axis treats."""
+    return category(row) in TREATED.get(axis, ()) or (axis == "gender" and row.data == GENDER_PAIRS)
+
+
+def _bias_type(row: Comparison) -> tuple[str, str]:
+    return row.data, row.group
+
+
+def _stored(record: Mapping[str, Any]) -> Value:
+    """A value of an eraser's record; null in JSON stands for NaN."""
+    low, high = (NAN if record[end] is None else record[end] for end in ("low", "high"))
+    return Value(record["value"], low, high, record["method"])
+
+
+def _probe_table(probe: Mapping[str, Any]) -> Table:
+    """Accuracy of a newly fitted linear probe on the hidden states before and after the eraser."""
+    return Table(
+        "Can gender still be read from the states?",
+        ("figure", "before", "after", "chance"),
+        (("probe accuracy, %", _stored(probe["before"]), _stored(probe["after"]), probe["chance"]),),
+        "A newly fitted linear probe on gendered words that neither it nor the eraser was fitted on.",
+        digits=1,
     )
 
 
-def _from_to(row: Comparison) -> str:
-    """The values before and after, and their change; a change that chance can make is called so."""
-    chance = ", not beyond chance" if row.difference.has_interval and not is_change(row) else ""
-    values = f"{signed_number(row.a_value, 3)} to {signed_number(row.b_value, 3)}"
-    return f"{values}, change {format_change(row.difference)}{chance}"
-
-
-def _of_women(row: Comparison, before: BiasEvaluation, after: BiasEvaluation, seed: int) -> str:
-    """Who is expected where words are said of women; nothing if they were not before, or if chance decides."""
-    sides_of_zero = sides(row, (before, after), seed)
-    if sides_of_zero[0] != "below":
-        return ""
-    if sides_of_zero[1] == "below":
-        return "; still expected of women"
-    return f"; {EXPECTED.get(sides_of_zero[1], 'no preference is found any more')}" if is_change(row) else ""
+def probe_answer(before: Value, after: Value, chance: float) -> str:
+    """What a linear probe reads before and after."""
+    read = share("Before, a linear probe is right on unseen words in", before, chance)
+    return f"{read}; {share('after, in', after, chance)}."
 
 
 def _plots(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:
-    from unmask.findings import charts as plots
+    from unmask.findings import charts
 
     rows = []
     for name in (TEMPLATES, WOMEN, MEN):
         leans = word_leans(before.rows["ppd", name], after.rows["ppd", name])
         series = leans.categories if name == TEMPLATES else [name] * len(leans.words)
         rows += [
-            {"x": float(a), "y": float(b), "label": word, "series": each}
-            for word, each, a, b in zip(leans.words, series, leans.before, leans.after, strict=True)
+            {"x": float(a), "y": float(b), "label": word, "series": label}
+            for word, label, a, b in zip(leans.words, series, leans.before, leans.after, strict=True)
         ]
-    chart = plots.scatter(rows, x="APPD before", y="APPD after", diagonal=True)
+    chart = charts.scatter(rows, x="APPD before", y="APPD after", diagonal=True)
     alt = "Every word's mean pronoun probability difference after mitigation against that before it."
     return (Plot("mitigation-words", "Each word's lean, before and after", alt, chart),)
-
-
-def format_change(change: Value, digits: int = 3) -> str:
-    """A change with its interval."""
-    value, low, high = (signed_number(each, digits) for each in (change.value, change.low, change.high))
-    return f"{value}, {low} to {high}"
-
-
-_NOTES = (
-    "No template or pair here was trained on; reminders are other sentences with some of the words.",
-    "A score near its reference value means that this measure finds no preference, not that there is none.",
-)

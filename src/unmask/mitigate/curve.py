@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,24 +12,35 @@ import numpy as np
 from unmask import data
 from unmask.core.errors import DataError, ResultError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.progress import Progress, with_label
+from unmask.core.progress import with_label
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.texts import TrainingCorpus
 from unmask.findings import Finding, Plot, Section, Table
 from unmask.findings.envelope import RESULT, Result
-from unmask.findings.folder import ResultFolder
-from unmask.mitigate.checkpoint import WORK, build_meta, finished_details, request_of
-from unmask.mitigate.evaluation import score_rows
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
-from unmask.mitigate.training_pairs import check_overlap
-from unmask.models import Engine, Lm
+from unmask.findings.sentences import quantity
+from unmask.mitigate.checkpoint import WORK, build_meta, finished_details, request_of, trains_adapter
+from unmask.mitigate.evaluation import check_overlap, score_rows
+from unmask.mitigate.spec import MitigationContext, MitigationJob
+from unmask.models import Engine
 from unmask.models.network import Network
 from unmask.stats.intervals import mean_interval
-from unmask.training import TrainSettings
+from unmask.training.distributed import world_size
 
 DATA, ALL = "triple-gender", "all"
-TITLE_AND_LEAD = ("How much text it takes", "ASLD after training on random samples of increasing size.")
+HEADLINE: dict[str, Any] = {"measure": "sld", "data": DATA, "statistic": "asld", "null": 0.0}
+LEAD = "ASLD after training on random samples of increasing size."
+Draws = Mapping[str, Mapping[str, Mapping[str, float]]]  # ASLD by sentences, draw, and category
+
+
+@dataclass(frozen=True, slots=True)
+class AsldAtSize:
+    """ASLD after a number of training sentences: of every draw, and their mean."""
+
+    sentences: int
+    category: str  # or `all`
+    draws: Floats
+    mean: Value
 
 
 def asld(engine: Engine) -> dict[str, float]:
@@ -53,22 +64,41 @@ def sample_corpus(corpus: TrainingCorpus, size: int, draw: int, seed: int) -> Tr
     return replace(corpus, documents=tuple(sampled))
 
 
-def measure_curve(  # noqa: PLR0913 - everything that determines a curve
-    method: Method,
-    open_model: Callable[[], Lm],
-    corpus: TrainingCorpus,
-    sizes: Sequence[int],
-    draws: int,
-    folder: ResultFolder,
-    *,
-    settings: TrainSettings,
-    choices: MitigationOptions,
-    progress: Progress | None = None,
-) -> Result:
+def measure_curve(job: MitigationJob[Any], sizes: Sequence[int], draws: int) -> Result:
     """Train from the original model for every size and draw; draws that the folder has already are reused."""
-    out = folder.path
-    assert out is not None
-    available = len(corpus.sentences)
+    _check(job, sizes, draws)
+    lm, sizes = job.open_model(), sorted(set(sizes))
+    request = {**request_of(job.method, lm, job.text, job.choices), "curve": DATA}
+    known = finished_details(job.path, request) if (job.path / RESULT).exists() else {"draws": {}}
+    if known is None:
+        raise ResultError(f"{job.path} was made with another model, corpus or settings: give another folder")
+    values: dict[str, dict[str, dict[str, float]]] = {size: dict(of_size) for size, of_size in known["draws"].items()}
+    details = {"request": request, "draws": values}
+    if "0" not in values:
+        values["0"] = {"0": asld(Engine(lm))}
+    for size in sizes:
+        of_size = values.setdefault(str(size), {})
+        for draw in range(draws):
+            if str(draw) not in of_size:
+                of_size[str(draw)] = _train_draw(job, size, draw, draws)
+                job.folder.finish(build_meta(job.method, lm, job.text, details))
+    points = curve_points(values, (0, *sizes), job.choices.seed)
+    estimates = [
+        Estimate.of(point.mean, **HEADLINE, group=f"sentences={point.sentences}", n=point.draws.size)
+        for point in reversed(points)  # the headline is that of the most text
+        if point.category == ALL
+    ]
+    section = Section(job.method.name, "How much text it takes", LEAD, curve_finding(job.method.name, points))
+    return job.folder.finish(build_meta(job.method, lm, job.text, details, estimates=estimates, findings=[section]))
+
+
+def _check(job: MitigationJob[Any], sizes: Sequence[int], draws: int) -> None:
+    """Refuse a curve that cannot be measured."""
+    available = len(job.text.sentences)
+    if trains_adapter(job.choices):
+        raise DataError("a curve writes no checkpoint, and so no adapter: leave lora out")
+    if world_size() > 1:
+        raise DataError("a curve trains models one after the other: start it without accelerate launch")
     if draws < 1 or min(sizes) < 1:
         raise DataError("a curve needs sizes of at least 1 sentence, and at least one draw")
     if max(sizes) > available:
@@ -76,93 +106,65 @@ def measure_curve(  # noqa: PLR0913 - everything that determines a curve
             f"a sample of {max(sizes):,} sentences was asked for, but the corpus has {available:,}: "
             "give more text or smaller sizes"
         )
-    lm = open_model()
-    check_overlap(method, choices, [data.load(DATA)])
-    request = {**request_of(method, lm, corpus, settings, choices), "curve": DATA}
-    known = finished_details(out, request) if (out / RESULT).exists() else {"asld": {}}
-    if known is None:
-        raise ResultError(f"{out} was made with another model, corpus or settings: give another folder")
-    asld_by_size: dict[str, dict[str, float]] = dict(known["asld"])
-    categories: dict[str, dict[str, dict[str, float]]] = dict(known.get("categories", {}))  # earlier versions had none
-    details = {"request": request, "asld": asld_by_size, "categories": categories}
-    sizes = sorted(set(sizes))
+    check_overlap(job.choices, [data.load(DATA)])
 
-    def note(size: int, draw: int, found: Mapping[str, float]) -> None:
-        asld_by_size.setdefault(str(size), {})[str(draw)] = found[ALL]
-        categories.setdefault(str(size), {})[str(draw)] = {name: found[name] for name in found if name != ALL}
 
-    if "0" not in asld_by_size:
-        note(0, 0, asld(Engine(lm)))
+def _train_draw(job: MitigationJob[Any], size: int, draw: int, draws: int) -> dict[str, float]:
+    """ASLD after training on one sample."""
+    progress = with_label(job.options.progress, f"{size:,} sentences, draw {draw + 1} of {draws}")
+    context = MitigationContext(Engine(job.open_model()), job.path / WORK, job.choices, progress)
+    outcome = job.method.apply(context, sample_corpus(job.text, size, draw, job.choices.seed))
+    changed = replace(context.lm, network=Network(outcome.model.eval()), _encoded={})
+    shutil.rmtree(job.path / WORK, ignore_errors=True)
+    return asld(Engine(changed))
+
+
+def curve_points(values: Draws, sizes: Sequence[int], seed: int) -> list[AsldAtSize]:
+    """The mean ASLD over draws by number of sentences, of all pairs and of each category."""
+    points = []
     for size in sizes:
-        for draw in range(draws):
-            if str(draw) in asld_by_size.setdefault(str(size), {}):
-                continue
-            step = with_label(progress, f"{size:,} sentences, draw {draw + 1} of {draws}")
-            context = MitigationContext(Engine(open_model()), out / WORK, settings, choices, step)
-            outcome = method.apply(context, sample_corpus(corpus, size, draw, settings.seed))
-            changed = replace(context.lm, network=Network(outcome.model.eval()), _encoded={})
-            note(size, draw, asld(Engine(changed)))
-            shutil.rmtree(out / WORK, ignore_errors=True)
-            folder.finish(build_meta(method, lm, corpus, details))
-    values = {size: np.array(list(asld_by_size[str(size)].values())) for size in (0, *sizes)}
-    means = {
-        size: mean_interval(each, rng=generator(settings.seed, "curve"), unit="draws") for size, each in values.items()
-    }
-    about: dict[str, Any] = {"measure": "sld", "data": DATA, "statistic": "asld", "null": 0.0}
-    estimates = [
-        Estimate.of(means[size], **about, group=f"sentences={size}", n=values[size].size)
-        for size in reversed(means)  # the headline is that of the most text
-    ]
-    finding = curve_finding(method.name, values, means, category_means(categories, means, settings.seed))
-    section = Section(method.name, *TITLE_AND_LEAD, finding)
-    return folder.finish(build_meta(method, lm, corpus, details, estimates=estimates, findings=[section]))
+        samples = list(values[str(size)].values())
+        for name in samples[0]:
+            draws = np.array([sample[name] for sample in samples])
+            rng = generator(seed, "curve" if name == ALL else f"curve {name}")
+            points.append(AsldAtSize(size, name, draws, mean_interval(draws, rng=rng, unit="draws")))
+    return points
 
 
-def category_means(
-    categories: Mapping[str, Mapping[str, Mapping[str, float]]], sizes: Iterable[int], seed: int
-) -> dict[tuple[int, str], tuple[Value, int]]:
-    """By size and category: the mean over draws with its interval, and the number of draws."""
-    found = {}
-    for size in sizes:
-        draws = list(categories.get(str(size), {}).values())
-        for name in draws[0] if draws else ():
-            values = np.array([draw[name] for draw in draws])
-            mean = mean_interval(values, rng=generator(seed, f"curve {name}"), unit="draws")
-            found[size, name] = (mean, values.size)
-    return found
-
-
-def curve_finding(
-    method: str,
-    values: Mapping[int, Floats],
-    means: Mapping[int, Value],
-    by_category: Mapping[tuple[int, str], tuple[Value, int]],
-) -> Finding:
+def curve_finding(method: str, points: Sequence[AsldAtSize]) -> Finding:
     """The curve as a sentence, tables and a plot."""
     from unmask.findings import charts
 
-    most = max(values)
-    answer = (
-        f"ASLD is {means[0].value:.3f} before and {means[most].value:.3f} after {most:,} sentences "
-        f"(mean of {values[most].size} draws)."
-    )
-    table = Table(
-        "ASLD by number of sentences",
-        ("sentences", "draws", "ASLD", "least", "most"),
-        tuple(
-            (size, draws.size, means[size], float(draws.min()), float(draws.max())) for size, draws in values.items()
+    whole = [point for point in points if point.category == ALL]
+    parts = [point for point in points if point.category != ALL]
+    first, last = whole[0], whole[-1]
+    tables = [
+        Table(
+            "ASLD by number of sentences",
+            ("sentences", "draws", "ASLD", "least", "most"),
+            tuple(
+                (point.sentences, point.draws.size, point.mean, float(point.draws.min()), float(point.draws.max()))
+                for point in whole
+            ),
+            f"{DATA}; each draw samples other sentences; Student's interval over draws",
+            digits=3,
         ),
-        f"{DATA}; each draw samples other sentences; Student's interval over draws",
-        digits=3,
-    )
-    rows = tuple((size, name, draws, mean) for (size, name), (mean, draws) in by_category.items())
-    parts = Table("ASLD by category", ("sentences", "category", "draws", "ASLD"), rows, digits=3)
-    curves = {(size, f"{method}, combined"): mean for size, mean in means.items()}
-    curves |= {key: mean for key, (mean, _) in by_category.items()}
-    points = [
-        {"x": size, "y": mean.value, "low": mean.low, "high": mean.high, "series": name}
-        for (size, name), mean in curves.items()
+        Table(
+            "ASLD by category",
+            ("sentences", "category", "draws", "ASLD"),
+            tuple((point.sentences, point.category, point.draws.size, point.mean) for point in parts),
+            digits=3,
+        ),
     ]
-    chart = charts.curves(points, x="sentences", y="ASLD", band=True)
+    rows = [
+        {"x": point.sentences, "y": point.mean.value, "low": point.mean.low, "high": point.mean.high, "series": name}
+        for point in points
+        for name in [f"{method}, combined" if point.category == ALL else point.category]
+    ]
+    chart = charts.curves(rows, x="sentences", y="ASLD", band=True)
     plot = Plot("mitigation-curve", "ASLD against the number of sentences", "Mean ASLD with its band.", chart)
-    return Finding((answer,), (table, parts) if rows else (table,), (plot,))
+    answer = (
+        f"ASLD is {quantity(first.mean, digits=3)} before and {quantity(last.mean, digits=3)} after "
+        f"{last.sentences:,} sentences (mean of {last.draws.size} draws)."
+    )
+    return Finding((answer,), tuple(table for table in tables if table.rows), (plot,))

@@ -8,7 +8,7 @@ probe tests it on unseen words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,18 +20,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unmask import data
-from unmask.core.errors import ModelError, Unscorable
+from unmask.core.errors import ModelError, StatsError, Unscorable
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.occurrences import word_pattern, word_spans
 from unmask.data.texts import TrainingCorpus
-from unmask.mitigate.spec import MitigationContext, Outcome
+from unmask.mitigate.spec import EraserOptions, MitigationContext, Outcome, VectorPlan
 from unmask.models import Lm
 from unmask.models.eraser import Eraser, attach, detach
 from unmask.models.states import TokenIds, mean_states
 from unmask.stats.intervals import mean_interval
 from unmask.vectors.contextual import word_token_positions
+from unmask.vectors.directions import direction, direction_cosines
+from unmask.vectors.static import WordVectors
 
 T = TypeVar("T")
 GenderPair = tuple[str, str]  # a masculine word and its counterpart
@@ -45,6 +47,7 @@ CARRIERS = (
 )
 MAX_SENTENCES = 3000  # sentences of a corpus
 MIN_PAIRS = 10  # word pairs with states, needed to fit on
+MIN_WORDS = 20  # of either gender, in a file of vectors
 _AMBIGUOUS = {"him", "his", "her", "hers"}  # whose counterpart depends on grammar
 TEST_SHARE = 0.25  # share of the word pairs held out for testing
 CHANCE = 50.0
@@ -100,19 +103,57 @@ def erase_states(eraser: Eraser, states: Floats) -> Floats:
     return np.asarray(eraser(torch.from_numpy(states)).numpy(), dtype=np.float64)
 
 
-def apply(context: MitigationContext, corpus: TrainingCorpus, fit_function: FitFunction) -> Outcome:
+def fit_and_attach(context: MitigationContext[EraserOptions], corpus: TrainingCorpus, fit: FitFunction) -> Outcome:
     """Fit an eraser on the model's states in the corpus and attach it."""
     detach(context.model)
-    eraser, facts = fit_eraser(
-        *(context.lm, fit_function, corpus.sentences), layer=context.options.layer, seed=context.settings.seed
-    )
+    options = context.options
+    eraser, facts = fit_eraser(context.lm, fit, corpus.sentences, layer=options.layer, seed=options.seed)
     attach(context.model, eraser)
     return Outcome(context.model, {**facts, "eraser": eraser.digest})
+
+
+def subspace(first: Floats, second: Floats, components: int = 1) -> Floats:
+    """Orthonormal rows: the directions in which the pairs differ most; published: 1 for the gender of words."""
+    _, sizes, rows = np.linalg.svd(first - second, full_matrices=False)
+    if not 1 <= components <= int((sizes > 1e-9 * max(1e-12, sizes[0])).sum()):
+        raise StatsError(
+            f"{components} components of {len(first)} pairs; expected 1 to {len(sizes)}, and no pair alike"
+        )
+    return np.asarray(rows[:components], dtype=np.float64)
+
+
+def remove_subspace(states: Floats, removed: Floats) -> Floats:
+    """Subtract the projection of the states onto the subspace."""
+    projected: Floats = states - (states @ removed.T) @ removed
+    return projected
 
 
 def subspace_eraser(method: str, removed: Floats, layer: int, about: str) -> Eraser:
     """An eraser that removes the subspace of orthonormal rows."""
     return Eraser(method, {"removed": torch.from_numpy(np.ascontiguousarray(removed))}, layer, about)
+
+
+def change_neutral(plan: VectorPlan, method: str, transform: StateTransform) -> WordVectors:
+    """The vectors of a file, those of words without a gender transformed."""
+    vectors, kept_words = plan.vectors, plan.kept_words
+    neutral = np.array([word not in kept_words for word in vectors.words])
+    changed = vectors.matrix.copy()
+    changed[neutral] = transform(changed[neutral])
+    return replace(vectors, matrix=changed, source=f"{vectors.source}, {method}")
+
+
+def most_biased(plan: VectorPlan, extreme: int) -> GenderedStates:
+    """The words at either end of the pairs' direction, paired by rank; at most half of all words at each end."""
+    vectors, kept_words = plan.vectors, plan.kept_words
+    leans = direction_cosines(vectors, direction(vectors, plan.pairs))
+    order = sorted((word for word in vectors.words if word not in kept_words), key=lambda word: -leans[word])
+    count = min(extreme, len(order) // 2)
+    if count < MIN_WORDS:
+        raise StatsError(
+            f"{vectors.source} has {len(order)} words that may be changed; expected at least {2 * MIN_WORDS}"
+        )
+    first, second = order[:count], order[::-1][:count]
+    return GenderedStates(vectors.lookup(first), vectors.lookup(second), tuple(zip(first, second, strict=True)))
 
 
 def split_by_word(gendered: GenderedStates, *, seed: int = 0) -> tuple[GenderedStates, GenderedStates]:
@@ -174,10 +215,16 @@ def pair_states(lm: Lm, contexts: Sequence[Context], layer: int) -> GenderedStat
     return GenderedStates(states[::2], states[1::2], tuple(kept))
 
 
-def word_states(lm: Lm, words: Sequence[str], layer: int) -> tuple[Floats, tuple[str, ...]]:
-    """Mean states of words over the carrier sentences, and the words that could be encoded."""
+def occupations() -> tuple[str, ...]:
+    """The names of the built-in occupations."""
+    return tuple(occupation.name for occupation in data.read("occupations"))
+
+
+def word_states(lm: Lm, words: Sequence[str], layer: int) -> Floats:
+    """Mean states over the carrier sentences of the words that can be encoded."""
     kept, rows = _tokenize_all(lm, [(word, [(carrier, word) for carrier in CARRIERS]) for word in words])
-    return _states(lm, rows, layer).reshape(len(kept), len(CARRIERS), -1).mean(1), tuple(kept)
+    states: Floats = _states(lm, rows, layer).reshape(len(kept), len(CARRIERS), -1).mean(1)
+    return states
 
 
 def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterator[Context]:

@@ -9,14 +9,14 @@ from typing import Any
 
 from unmask import data
 from unmask.core.errors import DataError, quote
-from unmask.mitigate.spec import MitigationContext, MitigationOptions, Outcome
+from unmask.mitigate.spec import MitigationContext, Outcome, TrainingOptions
 from unmask.models.eraser import attach, attached_eraser, detach
 from unmask.models.network import Network
 from unmask.training import train
 from unmask.training.collators import MaskedTokenLoss, TokenRow, collator_for, encode_rows, padding_multiple
 
 
-def reminders(options: MitigationOptions) -> list[str]:
+def reminders(options: TrainingOptions) -> list[str]:
     """The package's sentences on gendered words, or on one, repeated as often as the options say."""
     known = data.read("reminders")
     words = list(dict.fromkeys(reminder.word for reminder in known))
@@ -25,14 +25,14 @@ def reminders(options: MitigationOptions) -> list[str]:
     return [each.sentence for each in known if options.word in (None, each.word)] * options.remind
 
 
-def tokenize_texts(context: MitigationContext, texts: Iterable[str]) -> list[TokenRow]:
+def tokenize_texts(context: MitigationContext[TrainingOptions], texts: Iterable[str]) -> list[TokenRow]:
     """Tokenize texts into rows no longer than the model's maximum input length."""
     length = min(context.options.length, context.lm.facts.max_length)
     return encode_rows(texts, context.lm.tokenizer, length=length, causal=context.causal)
 
 
 def train_language_model(
-    context: MitigationContext,
+    context: MitigationContext[TrainingOptions],
     texts: Sequence[str],
     facts: Mapping[str, Any],
     *,
@@ -49,7 +49,7 @@ def train_language_model(
         trained_model,
         rows,
         collate,
-        context.settings,
+        context.options,
         context.folder,
         loss=None if context.causal else MaskedTokenLoss(Network(trained_model.eval())),
         progress=context.progress,

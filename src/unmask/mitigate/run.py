@@ -17,28 +17,32 @@ from unmask.data.language import LATIN, main_script
 from unmask.data.texts import TrainingCorpus, load_corpus
 from unmask.findings import Section
 from unmask.findings.envelope import Result, estimate_json
-from unmask.findings.folder import ResultFolder, result_folder
+from unmask.findings.folder import result_folder
 from unmask.mitigate import METHODS
 from unmask.mitigate.checkpoint import (
     WORK,
     build_meta,
     check_request,
     finished_details,
-    make_checkpoint,
     own_files,
     request_of,
+    save_checkpoint,
 )
-from unmask.mitigate.comparison import bias_estimates, compare_evaluations
+from unmask.mitigate.comparison import compare_evaluations
 from unmask.mitigate.curve import measure_curve
-from unmask.mitigate.evaluation import BiasEvaluation, evaluate_model, evaluated_data
-from unmask.mitigate.prompt import check_prefixes, measure_prefixes
-from unmask.mitigate.spec import Method, MitigationOptions, StaticOptions
-from unmask.mitigate.static import FILES, mitigate_vectors
-from unmask.mitigate.training_pairs import check_overlap, trained_data
-from unmask.models import Engine, Lm, open_lm
+from unmask.mitigate.evaluation import (
+    BiasEvaluation,
+    bias_estimates,
+    check_overlap,
+    evaluate_model,
+    evaluated_data,
+    trained_data,
+)
+from unmask.mitigate.spec import Method, MethodOptions, MitigationJob
+from unmask.mitigate.vectors import mitigate_vectors
+from unmask.models import Engine, open_lm
 from unmask.models.loading import GGUF
-from unmask.training import TrainSettings
-from unmask.training.distributed import is_main_process, on_main_process, world_size
+from unmask.training.distributed import is_main_process, on_main_process
 
 Files = str | Path | Sequence[str | Path]
 LEAD = "Changes of bias, of words that have a gender, and of language modelling ability."
@@ -54,7 +58,6 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
     out: str | Path = "mitigated",
     curve: Sequence[int] = (),
     draws: int = 5,
-    prefix: str | Sequence[str] = (),
     **options: Any,
 ) -> Result:
     """Mitigate the bias of a model; bias and language modelling are measured before and after.
@@ -72,114 +75,82 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
         curve: numbers of sentences; measures ASLD after training on random samples of these sizes instead,
             and writes no checkpoint.
         draws: random samples per size of the curve.
-        prefix: for `prompt`, what is put in front of every sentence; several are compared.
-        options: fields of `TrainSettings`, `MitigationOptions`, `StaticOptions` (for word vectors), `TextLayout`,
-            `Opening` and `Options`, or these groups themselves as `settings`, `choices`, `static`, `layout`,
-            `opening` and `options`.
+        options: those of the method (`find(method).options`), fields of `TextLayout`, `Opening` and `Options`, or
+            these groups themselves as `choices`, `layout`, `opening` and `options`.
     """
-    settings, choices, static, layout, opening, run = fill_groups(
-        options,
-        settings=TrainSettings,
-        choices=MitigationOptions,
-        static=StaticOptions,
-        layout=TextLayout,
-        opening=Opening,
-        options=Options,
+    chosen = METHODS.find(method)
+    choices, layout, opening, run = fill_groups(
+        options, choices=chosen.options, layout=TextLayout, opening=Opening, options=Options
     )
-    chosen, folder = METHODS.find(method), Path(out)
     if model is not None and is_file(Path(model)) and Path(model).suffix != GGUF:
         if corpus or curve:
             raise DataError(
                 f"{Path(model).name} is a file of word vectors, which is changed without text: leave it out"
             )
-        with result_folder(folder, "mitigation", also=FILES) as opened:
-            return mitigate_vectors(chosen, Path(model), opened, static, choices.pairs, run)
-    prefixes = [prefix] if isinstance(prefix, str) else list(prefix)
-    if not chosen.saves:
-        check_prefixes(prefixes)
-    elif prefixes:
-        raise DataError(f"{chosen.name} takes no prefix: use the method prompt")
+        return mitigate_vectors(chosen, Path(model), Path(out), choices, run)
     if opening.dtype != "fp32":
         raise DataError(f"dtype is {opening.dtype}, but weights are changed in fp32: leave dtype out, or use bf16")
+    folder = Path(out)
     with result_folder(folder, "mitigation", also=own_files(folder), lock=is_main_process()) as opened:
-        text = corpus
-        if not isinstance(text, TrainingCorpus):
-            files, given = ([each] if isinstance(each, str | Path) else list(each) for each in (text, held))
-            if chosen.trains and not files:
-                raise DataError("no training text: give `corpus`, files of txt, jsonl, csv, tsv or parquet (.gz, .xz)")
-            text = load_corpus(files, layout, held_out=given, limit=run.limit)
+        text = corpus if isinstance(corpus, TrainingCorpus) else _load_text(chosen, corpus, held, layout, run)
         _refuse_other_script(chosen, choices, text)
-        if not chosen.saves:
-            return measure_prefixes(opened, chosen, open_lm(model, opening), prefixes, text, run, choices.items)
-        if not curve:
-            return _mitigate(opened, chosen, open_lm(model, opening), text, settings, choices, opening, run)
-        if choices.lora:
-            raise DataError("a curve writes no checkpoint, and so no adapter: leave --lora out")
-        if world_size() > 1:
-            raise DataError("a curve trains models one after the other: start it without accelerate launch")
-        return measure_curve(
-            *(chosen, lambda: open_lm(model, opening), text, curve, draws, opened),
-            settings=settings,
-            choices=choices,
-            progress=run.progress,
-        )
+        job = MitigationJob(chosen, lambda: open_lm(model, opening), text, opened, choices, opening, run)
+        if curve:
+            return measure_curve(job, curve, draws)
+        return (chosen.measure or mitigate_model)(job)
 
 
-def _refuse_other_script(method: Method, choices: MitigationOptions, text: TrainingCorpus) -> None:
+def _load_text(method: Method, corpus: Files, held: Files, layout: TextLayout, run: Options) -> TrainingCorpus:
+    files, held_files = ([names] if isinstance(names, str | Path) else list(names) for names in (corpus, held))
+    if method.trains and not files:
+        raise DataError("no training text: give `corpus`, files of txt, jsonl, csv, tsv or parquet (.gz, .xz)")
+    return load_corpus(files, layout, held_out=held_files, limit=run.limit)
+
+
+def _refuse_other_script(method: Method, choices: MethodOptions, text: TrainingCorpus) -> None:
     """Refuse training text in another script than that of the words which a method uses."""
+    if not (method.trains and method.languages) or getattr(choices, "pairs", None) is not None:
+        return
     script = main_script(sentence for document in text.documents for sentence in document)
-    if method.languages and choices.pairs is None and method.trains and script not in ("", LATIN):
+    if script not in ("", LATIN):
         raise DataError(
             f"{method.name} uses words of {', '.join(method.languages)}, and the training text is in {script} script: "
             "give word pairs of its language (pairs), or a method that uses no words, such as dropout"
         )
 
 
-def _mitigate(  # noqa: PLR0913, PLR0917 - the parts of a mitigation
-    opened: ResultFolder,
-    chosen: Method,
-    lm: Lm,
-    text: TrainingCorpus,
-    settings: TrainSettings,
-    choices: MitigationOptions,
-    opening: Opening,
-    run: Options,
-) -> Result:
+def mitigate_model(job: MitigationJob[Any]) -> Result:
     """Make the checkpoint, unless it is finished, and compare the model before and after."""
-    folder, seed = opened.path, settings.seed
-    assert folder is not None
-    held_out, trained = text.held_out_sentences, trained_data(chosen, choices)
-    check_overlap(chosen, choices, (dataset for _, dataset in evaluated_data(lm.kind, trained)))
+    method, text, choices, folder, run = job.method, job.text, job.choices, job.path, job.options
+    lm, trained = job.open_model(), trained_data(choices)
+    check_overlap(choices, (dataset for _, dataset in evaluated_data(lm.kind, trained)))
 
     def evaluate(engine: Engine, when: str) -> BiasEvaluation:
-        progress = with_prefix(run.progress, when)
-        return evaluate_model(engine, held_out, seed=seed, progress=progress, without=trained, items=choices.items)
+        progress, held_out = with_prefix(run.progress, when), text.held_out_sentences
+        return evaluate_model(
+            engine, held_out, seed=choices.seed, progress=progress, without=trained, items=choices.items
+        )
 
-    if (details := finished_details(folder, request_of(chosen, lm, text, settings, choices))) is None:
-        check_request(chosen, lm, choices, folder)
+    if (details := finished_details(folder, request_of(method, lm, text, choices))) is None:
+        check_request(method, lm, choices, folder)
     with engine_for(lm, run) as engine:
         before = on_main_process(lambda: evaluate(engine, "before"))
         if details is None:
-            details = make_checkpoint(
-                *(chosen, engine, text, folder),
-                settings=settings,
-                choices=choices,
-                progress=with_label(run.progress, f"train ({chosen.name})" if chosen.trains else chosen.name),
-                measured_later=True,
-            ).details
+            progress = with_label(run.progress, f"train ({method.name})" if method.trains else method.name)
+            details = save_checkpoint(method, engine, text, folder, choices, progress).details
 
     def compare() -> dict[str, Any]:
-        with engine_for(open_lm(folder, opening), run) as engine:
+        with engine_for(open_lm(folder, job.opening), run) as engine:
             after = evaluate(engine, "after")
-        probe, axis = details["outcome"].get("probe"), choices.axis
-        finding = compare_evaluations(before, after, seed=seed, probe=probe, axis=axis, items=choices.items)
-        original = [estimate_json(estimate) for estimate in bias_estimates(before, seed=seed)]
+        axis, probe = getattr(choices, "axis", "gender"), details["outcome"].get("probe")
+        finding = compare_evaluations(before, after, axis=axis, probe=probe, items=choices.items)
+        original = [estimate_json(estimate) for estimate in bias_estimates(before)]
         meta = build_meta(
-            *(chosen, lm, text, {**details, "before": original}),
-            estimates=bias_estimates(after, seed=seed),
-            findings=[Section(chosen.name, "Before and after", LEAD, finding)],
+            *(method, lm, text, {**details, "before": original}),
+            estimates=bias_estimates(after),
+            findings=[Section(method.name, "Before and after", LEAD, finding)],
         )
-        result = opened.finish(meta)
+        result = job.folder.finish(meta)
         shutil.rmtree(folder / WORK, ignore_errors=True)
         return result.meta
 

@@ -1,119 +1,135 @@
-"""Data types of mitigation: options, method, outcome."""
+"""What a mitigation is: its record, its options, what it works with, and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
 
 from unmask.core.errors import DataError, quote
-from unmask.core.options import check_values, option
+from unmask.core.options import MAX_SEED, OptionGroup, common, literal_choices, option
 from unmask.core.progress import Progress
 from unmask.training import TrainResult, TrainSettings
 
 if TYPE_CHECKING:
+    from unmask.core.options import Opening, Options
     from unmask.core.types import Kind
     from unmask.data.texts import TrainingCorpus
+    from unmask.findings.envelope import Result
+    from unmask.findings.folder import ResultFolder
     from unmask.models import Engine, Lm
     from unmask.vectors.static import WordVectors
 
+ChosenOptions_co = TypeVar("ChosenOptions_co", bound="MethodOptions", covariant=True)
 
-@dataclass(frozen=True, slots=True)
-class MitigationOptions:
-    """Options of all methods; each method reads those that apply to it."""
 
-    axis: Literal["gender", "race", "religion"] = option(
-        "gender", "Groups whose words are swapped: gender, race or religion."
-    )
-    names: bool | None = option(None, "Swap first names.", flag="--names/--no-names", shown="cds only")
-    name_table: Path | None = option(
-        None, "First names to swap: pairs, or a name, M or F, and a count per line.", shown="the package's names"
-    )
-    pairs: Path | None = option(None, "CSV of word pairs to swap.", shown="the package's pairs")
-    train_pairs: Path = option(Path("nine-axes"), "aul-loss: dataset or file of pairs of sentences to train on.")
-    remind: int = option(0, "Add the reminder sentences to the training text this many times (1 to 3).", least=0)
-    word: str | None = option(None, "With --remind: only the reminders of this word.", shown="all words")
-    layers: Literal["all", "last"] = option("all", "at: layers of the projection loss, all or last.")
-    level: Literal["token", "sentence"] = option("token", "at: level of the projection loss, token or sentence.")
-    length: int = option(128, "Tokens per training sequence.", least=8)
-    layer: int = option(-1, "Erasers: layer whose hidden states are changed; 0 is the embedding layer, -1 the last.")
-    lora: bool = option(
-        False, "Train a LoRA adapter instead of all weights; saved in OUT/adapter, and merged into the checkpoint."
-    )
-    rank: int = option(16, "With --lora: rank of the adapter.", least=1, most=4096)
-    strength: float = option(
-        0.2, "at, aul-loss: weight of the bias term of the loss; the preserving term has the rest."
-    )
+@dataclass(frozen=True)
+class MethodOptions(OptionGroup):
+    """Options of every method."""
+
+    seed: int = option(0, "Random seed (data order, masking, dropout, samples).", least=0, most=MAX_SEED)
     items: int | None = option(
         None, "Evaluate on N items of each dataset, sampled by category and direction.", shown="all", least=30
     )
-    data_dir: Path | None = option(None, "Folder of datasets.")
+
+
+@dataclass(frozen=True)
+class TrainingOptions(MethodOptions, TrainSettings):
+    """Options of methods that train."""
+
+    length: int = option(128, "Tokens per training sequence.", least=8)
+    remind: int = option(
+        0, "Add the reminder sentences to the training text this many times (1 to 3).", least=0, most=3
+    )
+    word: str | None = option(None, "With remind: only the reminders of this word.", shown="all words")
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
-        check_values(self)
-        if self.name_table is not None and self.names is False:
-            raise DataError("--no-names and --name-table exclude each other: give one of them")
-        if self.remind > 3:
-            raise DataError(f"remind is {self.remind}, expected 0 to 3 (how often the reminders are added)")
+        super().__post_init__()
         if self.word and not self.remind:
-            raise DataError(
-                f"word {quote(self.word)} chooses reminders, but none are added: give --remind 1, 2 or 3 too"
-            )
-        if not 0 < self.strength < 1:
-            raise DataError(f"strength is {self.strength:g}, expected a weight between 0 and 1")
+            raise DataError(f"word {quote(self.word)} chooses reminders, but remind is 0: set it to 1, 2 or 3 too")
 
 
-@dataclass(frozen=True, slots=True)
-class StaticOptions:
-    """Options of the erasers for a file of word vectors."""
+@dataclass(frozen=True)
+class AdapterOptions(TrainingOptions):
+    """Options of methods that train all weights of the model they are given, or an adapter of it."""
 
+    lora: bool = option(
+        False, "Train a LoRA adapter instead of all weights; saved in OUT/adapter, and merged into the checkpoint."
+    )
+    rank: int = option(16, "With lora: rank of the adapter.", least=1, most=4096)
+
+
+@dataclass(frozen=True)
+class LossOptions(AdapterOptions):
+    """Options of methods whose loss has a term for bias and one that preserves the model."""
+
+    strength: float = option(
+        0.2, "Weight of the bias term of the loss; the preserving term has the rest.", least=0.001, most=0.999
+    )
+
+
+@dataclass(frozen=True)
+class PairOptions(LossOptions):
+    """Options of methods that train on pairs of sentences."""
+
+    train_pairs: Path = option(Path("nine-axes"), "Dataset or file of pairs of sentences to train on.")
+    data_dir: Path | None = common(None, "Folder of datasets.")
+
+
+@dataclass(frozen=True)
+class EraserOptions(MethodOptions):
+    """Options of methods that erase gender from the states of a model, or from a file of word vectors."""
+
+    layer: int = option(-1, "Layer whose hidden states are changed; 0 is the embedding layer, -1 the last.")
+    pairs: Path | None = option(None, "Word vectors: CSV of word pairs.", shown="ten pairs such as he, she")
     keep: Path | None = option(
         None, "Word vectors: words to leave unchanged, one per line or a JSON list.", shown="words that have a gender"
     )
-    equalise: Path | None = option(
-        None, "Word vectors, projection: pairs to equalise, CSV or JSON.", shown="the package's pairs"
-    )
-    neutralise_only: bool = option(False, "Word vectors, projection: equalise no pairs.")
-    rounds: int | None = option(
-        None, "Word vectors, inlp: number of classifiers (published: 35).", shown="until one is at chance", least=1
-    )
-    extreme: int = option(7500, "Word vectors, inlp: most biased words per gender to fit on.", least=20)
     neutral: Path | None = option(
         None, "Word vectors: words that should be neutral, one per line.", shown="165 occupations"
     )
     similarity: Path | None = option(None, "Word vectors: CSV of two words and their similarity; measured too.")
     lower: bool = option(False, "Word vectors: look words up in lower case (GloVe 6B).")
 
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)
-        if self.neutralise_only and self.equalise is not None:
-            raise DataError("--equalise and --neutralise-only exclude each other: give one of them")
-
 
 @dataclass(frozen=True, slots=True)
-class StaticPlan:
+class VectorPlan:
     """What an eraser of word vectors works with; all words of it have a vector."""
 
     vectors: WordVectors
     pairs: tuple[tuple[str, str], ...]  # of which the direction is that of gender, masculine words first
     keep: frozenset[str]  # words that stay as they are
-    equalise: tuple[tuple[str, str], ...]
     neutral: tuple[str, ...]
-    options: StaticOptions
-    seed: int
+    options: Any  # the method's
+
+    @property
+    def kept_words(self) -> set[str]:
+        """The words that stay as they are: those to keep, and those of the pairs."""
+        return {*self.keep, *(word for pair in self.pairs for word in pair)}
+
+    def with_vectors(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """The distinct pairs of two words that have vectors, in lower case if the options say so."""
+        return pairs_with_vectors(self.vectors, pairs, lower=self.options.lower)
+
+
+def pairs_with_vectors(
+    vectors: WordVectors, pairs: Iterable[tuple[str, str]], *, lower: bool
+) -> tuple[tuple[str, str], ...]:
+    """The distinct pairs of two words that have vectors."""
+    cased = str.lower if lower else str
+    distinct = dict.fromkeys((cased(first), cased(second)) for first, second in pairs)
+    return tuple(pair for pair in distinct if not vectors.missing(pair) and pair[0] != pair[1])
 
 
 @dataclass(frozen=True, slots=True)
-class MitigationContext:
-    """What a method works with: the model to change, its settings and options."""
+class MitigationContext(Generic[ChosenOptions_co]):
+    """What a method works with: the model to change, and its options."""
 
     engine: Engine
     folder: Path  # for checkpoints to resume from
-    settings: TrainSettings
-    options: MitigationOptions
+    options: ChosenOptions_co
     progress: Progress | None = None
 
     @property
@@ -142,21 +158,48 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class MitigationJob(Generic[ChosenOptions_co]):
+    """A mitigation to be made and measured: the method, the model, the text, and where the result goes."""
+
+    method: Method
+    open_model: Callable[[], Lm]
+    text: TrainingCorpus
+    folder: ResultFolder
+    choices: ChosenOptions_co  # the method's options
+    opening: Opening  # of the checkpoint
+    options: Options  # how to run
+
+    @property
+    def path(self) -> Path:
+        """The folder of the checkpoint."""
+        assert self.folder.path is not None
+        return self.folder.path
+
+
+@dataclass(frozen=True, slots=True)
 class Method:
     """A mitigation: what it does, the kinds of models it supports, and the paper it follows."""
 
     name: str
     title: str
     about: str  # one plain sentence
-    apply: Callable[[MitigationContext, TrainingCorpus], Outcome]
+    apply: Callable[[MitigationContext[Any], TrainingCorpus], Outcome]
     citation: str  # BibTeX key in docs/references.bib
+    options: type[MethodOptions] = MethodOptions  # what it uses, and no more
     kinds: tuple[Kind, ...] = ("masked", "causal")
     published: bool = False  # True: reproduces published code, including its bugs
-    axes: tuple[str, ...] = ("gender",)  # whose words it can swap
     languages: tuple[str, ...] = ("en",)  # of the words that it uses; empty: it uses none, and holds for any language
-    trains: bool = True  # False: needs no training text
     # for a file of word vectors: the changed ones, and facts about the change
-    change_vectors: Callable[[StaticPlan], tuple[WordVectors, dict[str, Any]]] | None = None
-    saves: bool = True  # False: changes the input, not the model, so there is no checkpoint
-    adapts: bool = True  # False: trains another model than the one it is given, which therefore takes no adapter
-    pairs: bool = False  # True: trains on pairs of sentences too, those of the option `train_pairs`
+    change_vectors: Callable[[VectorPlan], tuple[WordVectors, dict[str, Any]]] | None = None
+    # for a method that changes the input, not the model: measures it, in place of the checkpoint
+    measure: Callable[[MitigationJob[Any]], Result] | None = None
+
+    @property
+    def trains(self) -> bool:
+        """Whether it trains, and so needs text."""
+        return issubclass(self.options, TrainSettings)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Whose words it can treat."""
+        return literal_choices(get_type_hints(self.options).get("axis")) or ("gender",)

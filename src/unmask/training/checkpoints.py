@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shutil
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,8 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
 
 def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
     """Mark the folder with a hash of this training run; refuse checkpoints of another run."""
-    options = asdict(settings)
-    del options["save_every"], options["report_to"]
+    names = {field.name for field in fields(TrainSettings)} - {"save_every", "report_to"}
+    options = {name: getattr(settings, name) for name in sorted(names)}
     identity = {"settings": options, "rows": rows, "key": key, "processes": world_size()}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     path = make_folder(folder) / OWNER

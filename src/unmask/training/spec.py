@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from unmask.core.errors import DataError
-from unmask.core.options import MAX_SEED, check_values, option
+from unmask.core.options import MAX_SEED, OptionGroup, common, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +37,8 @@ def uses_bf16(asked: bool | None, device: Any) -> bool:
     return has if asked is None else asked
 
 
-@dataclass(frozen=True, slots=True)
-class TrainSettings:
+@dataclass(frozen=True)
+class TrainSettings(OptionGroup):
     """Hyper-parameters; the defaults are those of the published mitigations (Kaneko et al. 2022)."""
 
     epochs: float = option(3.0, "Number of epochs.")
@@ -48,17 +48,17 @@ class TrainSettings:
     warmup: int = option(0, least=0)  # warm-up steps of the learning rate
     decay: float = 0.0  # weight decay
     clip: float = 1.0  # maximum gradient norm
-    save_every: int = option(500, "Steps between checkpoints to resume from.", least=1)
+    save_every: int = common(500, "Steps between checkpoints to resume from.", least=1)
     steps: int | None = option(None, least=1)  # maximum number of steps
     accumulate: int = option(1, least=1)  # gradient accumulation: batches per step
     schedule: Literal["linear", "constant"] = "linear"  # of the learning rate, after warm-up
-    bf16: bool | None = option(None, BF16_HELP, flag="--bf16/--no-bf16", shown=BF16_DEFAULT)
+    bf16: bool | None = common(None, BF16_HELP, flag="--bf16/--no-bf16", shown=BF16_DEFAULT)
     epsilon: float = 1e-8  # of Adam
-    report_to: str = option("none", "Log the training loss to tensorboard, wandb, …")
+    report_to: str = common("none", "Log the training loss to tensorboard, wandb, …")
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
-        check_values(self)
+        super().__post_init__()
         for name in ("epochs", "lr", "clip"):
             if not getattr(self, name) > 0:
                 raise DataError(f"{name} is {getattr(self, name):g}, expected a number above 0")

@@ -7,7 +7,16 @@ Swapper(default_lexicon())("He gave her his coat.")    # "She gave him her coat.
 from __future__ import annotations
 
 from unmask.mitigate.swap.groups import GroupSwapper
-from unmask.mitigate.swap.lexicon import default_lexicon, package_words, read_lexicon, read_pairs
+from unmask.mitigate.swap.lexicon import (
+    build_lexicon,
+    default_lexicon,
+    mark_words,
+    package_words,
+    read_names,
+    read_pairs,
+    read_word_pairs,
+    swappable_pairs,
+)
 from unmask.mitigate.swap.swapper import ModelPronounChooser, PronounSlot, Swapper
 
 __all__ = [
@@ -15,8 +24,12 @@ __all__ = [
     "ModelPronounChooser",
     "PronounSlot",
     "Swapper",
+    "build_lexicon",
     "default_lexicon",
+    "mark_words",
     "package_words",
-    "read_lexicon",
+    "read_names",
     "read_pairs",
+    "read_word_pairs",
+    "swappable_pairs",
 ]

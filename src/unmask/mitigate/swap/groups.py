@@ -11,9 +11,8 @@ from unmask.core.errors import UnknownName
 from unmask.core.seeds import generator
 from unmask.data.occurrences import any_of
 from unmask.data.word_pairs import TermSet
-from unmask.mitigate.swap.grammar import article, starts_sentence
+from unmask.mitigate.swap.grammar import CLOSED, PEOPLE, article, starts_sentence
 from unmask.mitigate.swap.lexicon import package_words
-from unmask.mitigate.swap.word_lists import CLOSED, PEOPLE
 
 AXES = ("race", "religion")
 _COLOURS = frozenset(("black", "white"))  # words for things, too

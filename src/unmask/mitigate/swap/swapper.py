@@ -13,9 +13,18 @@ import numpy as np
 from unmask.core.errors import Unscorable
 from unmask.core.types import Probe
 from unmask.data.occurrences import any_of
-from unmask.mitigate.swap.grammar import WINDOW, article, match_case, pronoun_case, tagged_possessive, tagger
+from unmask.mitigate.swap.grammar import (
+    EXACT_IDIOMS,
+    IDIOMS,
+    PLACES,
+    WINDOW,
+    article,
+    match_case,
+    pronoun_case,
+    tagged_possessive,
+    tagger,
+)
 from unmask.mitigate.swap.lexicon import Lexicon
-from unmask.mitigate.swap.word_lists import EXACT_IDIOMS, IDIOMS, PLACES
 
 if TYPE_CHECKING:
     from unmask.models import Engine

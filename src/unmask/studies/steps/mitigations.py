@@ -8,7 +8,7 @@ from typing import Any
 
 from unmask import data as datasets
 from unmask.data.texts import TrainingCorpus
-from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, find
+from unmask.mitigate import Method, MitigationContext, Outcome, TrainingOptions, find
 from unmask.mitigate.checkpoint import WORK, make_checkpoint
 from unmask.mitigate.mlm import train_language_model
 from unmask.models import Engine, open_lm
@@ -39,13 +39,15 @@ def run_mitigation(context: StepContext) -> None:
         lists[NAME_TABLE] = find_text_file(context.runtime.place(table), context.runtime.data_dir)
     train = {"lr" if name == "rate" else name: value for name, value in parameters["train"].items()}
     make_checkpoint(
-        *(method, Engine(lm), texts, context.folder),
-        settings=TrainSettings(seed=parameters["seed"], **train),
-        choices=MitigationOptions(**parameters["choices"], **lists),
+        method,
+        Engine(lm),
+        texts,
+        context.folder,
+        method.options(seed=parameters["seed"], **train, **parameters["choices"], **lists),
     )
 
 
-def _train_plain(context: MitigationContext, texts: TrainingCorpus) -> Outcome:
+def _train_plain(context: MitigationContext[TrainingOptions], texts: TrainingCorpus) -> Outcome:
     return train_language_model(context, [" ".join(document) for document in texts.documents], {}, reminded=False)
 
 
@@ -55,6 +57,7 @@ PLAIN_TRAINING = Method(
     about="language modelling on the unchanged text; no mitigation",
     apply=_train_plain,
     citation="gbef-2023",
+    options=TrainingOptions,
 )
 
 

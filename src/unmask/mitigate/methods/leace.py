@@ -8,22 +8,42 @@ fewer words than dimensions; the covariance with gender is zero whatever the est
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-from sklearn.covariance import ledoit_wolf
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from unmask.core.errors import StatsError
-from unmask.core.types import Floats
-from unmask.mitigate.erase import Facts, GenderedStates, erase_states
-from unmask.mitigate.inlp import most_biased
-from unmask.mitigate.spec import StaticPlan
-from unmask.models import Lm
-from unmask.models.eraser import Eraser
-from unmask.vectors.static import WordVectors
+from unmask.core.options import option
+from unmask.mitigate.spec import EraserOptions, Method, MitigationContext, Outcome, VectorPlan
+
+if TYPE_CHECKING:
+    from unmask.core.types import Floats
+    from unmask.data.texts import TrainingCorpus
+    from unmask.mitigate.erase import Facts, GenderedStates
+    from unmask.models import Lm
+    from unmask.models.eraser import Eraser
+    from unmask.vectors.static import WordVectors
+
+
+@dataclass(frozen=True)
+class LeaceOptions(EraserOptions):
+    """Options of `leace`."""
+
+    extreme: int = option(7500, "Word vectors: most biased words per gender to fit on.", least=20)
+
+
+def apply(context: MitigationContext[LeaceOptions], corpus: TrainingCorpus) -> Outcome:
+    """Erase gender from the states of the model."""
+    from unmask.mitigate.erase import fit_and_attach
+
+    return fit_and_attach(context, corpus, fit_leace)
 
 
 def erasing_map(states: Floats, labels: Floats, covariance: Floats | None = None) -> dict[str, Floats]:
     """`left`, `right` and `mean` of the map; the default covariance is that of the states, with shrinkage."""
+    import numpy as np
+    from sklearn.covariance import ledoit_wolf
+
     mean = states.mean(0)
     cross = (states - mean).T @ (labels - labels.mean()) / len(states)
     if covariance is None:
@@ -37,16 +57,23 @@ def erasing_map(states: Floats, labels: Floats, covariance: Floats | None = None
     return {"left": left[None], "right": right[None], "mean": mean}
 
 
-def leace_eraser(gendered: GenderedStates, layer: int) -> Eraser:
+def leace_eraser(gendered: GenderedStates, layer: int = -1) -> Eraser:
     """An eraser of the gender of these states."""
+    import torch
+
+    from unmask.models.eraser import Eraser
+
     states, genders = gendered.both()
     tensors = {name: torch.from_numpy(array) for name, array in erasing_map(states, genders.astype(float)).items()}
-    about = "gender is erased with the least change (LEACE)"
-    return Eraser("leace", tensors, layer, about)
+    return Eraser("leace", tensors, layer, "gender is erased with the least change (LEACE)")
 
 
 def fit_leace(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Eraser, Facts]:
     """Erase what a linear probe reads of gender."""
+    import numpy as np
+
+    from unmask.mitigate.erase import erase_states
+
     eraser = leace_eraser(fit, layer)
     states, genders = fit.both()
     erased = erase_states(eraser, states)
@@ -55,13 +82,21 @@ def fit_leace(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Eraser, 
     return eraser, {"directions": 1, "covariance with gender": float(np.abs(cross).max()), "change": float(change)}
 
 
-def change_vectors(plan: StaticPlan) -> tuple[WordVectors, Facts]:
+def change_vectors(plan: VectorPlan) -> tuple[WordVectors, Facts]:
     """Erase gender, fitted on the most biased words, from all words but those that have a gender."""
-    vectors = plan.vectors
-    unchanged = {*plan.keep, *(word for pair in plan.pairs for word in pair)}
-    biased = most_biased(vectors, plan.pairs, unchanged, plan.options.extreme)
-    neutral = np.array([word not in unchanged for word in vectors.words])
-    changed = vectors.matrix.copy()
-    changed[neutral] = erase_states(leace_eraser(biased, -1), changed[neutral])
-    facts: Facts = {"directions": 1, "words fitted on": 2 * len(biased.pairs)}
-    return WordVectors(vectors.words, changed, f"{vectors.source}, leace", vectors.unknown), facts
+    from unmask.mitigate.erase import change_neutral, erase_states, most_biased
+
+    biased = most_biased(plan, plan.options.extreme)
+    changed = change_neutral(plan, "leace", partial(erase_states, leace_eraser(biased)))
+    return changed, {"directions": 1, "words fitted on": 2 * len(biased.pairs)}
+
+
+LEACE = Method(
+    name="leace",
+    title="Least-squares concept erasure",
+    about="what a linear probe reads of gender is erased from the states of one layer, at the least change",
+    apply=apply,
+    citation="belrose-etal-2023-leace",
+    options=LeaceOptions,
+    change_vectors=change_vectors,
+)

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from unmask.core.files import partial_file
-from unmask.mitigate.at.sentences import WordOccurrence
-from unmask.mitigate.spec import MitigationOptions
+from unmask.mitigate.methods.at import AtOptions
+from unmask.mitigate.methods.at.sentences import WordOccurrence
 from unmask.models.states import all_layers
 from unmask.training.collators import MaskedLMCollator, TokenRow, pad_rows
 from unmask.training.distributed import on_main_process
@@ -142,7 +142,7 @@ class AtLoss:
 
     vectors: AttributeVectors
     original: Any  # frozen copy of the original model
-    options: MitigationOptions
+    options: AtOptions
     as_code: bool = False
 
     def __call__(self, model: Any, batch: Batch) -> Tensor:

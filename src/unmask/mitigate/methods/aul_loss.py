@@ -16,23 +16,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import kl_div
-
 from unmask.core.errors import DataError, Unscorable
-from unmask.core.types import Encoded, Pair
-from unmask.data.texts import TrainingCorpus
-from unmask.mitigate.mlm import frozen_copy, reminders, rows_digest, tokenize_texts
-from unmask.mitigate.spec import MitigationContext, Outcome
-from unmask.mitigate.training_pairs import load_training_pairs
-from unmask.models import Lm
-from unmask.models.network import Network
-from unmask.training import train
-from unmask.training.collators import MaskedLMCollator, TokenRow, pad_rows
+from unmask.mitigate.spec import Method, MitigationContext, Outcome, PairOptions
 
 if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from unmask.core.types import Encoded, Pair
+    from unmask.data.texts import TrainingCorpus
+    from unmask.models import Lm
+    from unmask.models.network import Network
+    from unmask.training.collators import TokenRow
     from unmask.training.spec import Batch
 
 _BATCH = 64
@@ -56,6 +51,8 @@ class AulCollator:
 
     def __call__(self, pairs: Sequence[EncodedPair], rng: np.random.Generator) -> Batch:
         """The sentences of the pairs, first all `more`, then all `less`, and the masked rows."""
+        from unmask.training.collators import MaskedLMCollator
+
         chosen = [self.rows[at] for at in rng.integers(len(self.rows), size=len(pairs))]
         text = MaskedLMCollator(self.tokenizer, positions=True)(chosen, rng)
         return collate_pairs(pairs, self.tokenizer.pad_token_id) | {f"{_TEXT}{name}": text[name] for name in text}
@@ -63,6 +60,10 @@ class AulCollator:
 
 def collate_pairs(pairs: Sequence[EncodedPair], pad: int) -> dict[str, Tensor]:
     """Token ids, attention mask, and of every content token: place in the batch, sentence, share of its mean."""
+    import torch
+
+    from unmask.training.collators import pad_rows
+
     sentences = [*(pair.more for pair in pairs), *(pair.less for pair in pairs)]
     ids, mask = pad_rows([sentence.ids for sentence in sentences], pad)
     width = ids.shape[1]
@@ -105,6 +106,9 @@ class AulLoss:
 
     def _divergence(self, text: Batch) -> Tensor:
         """Mean Kullback-Leibler divergence from the original's predictions of masked tokens."""
+        import torch
+        from torch.nn.functional import kl_div
+
         with torch.no_grad():
             expected = _log_probabilities(self.original, text)
         return kl_div(_log_probabilities(self.network, text), expected, reduction="batchmean", log_target=True)
@@ -116,38 +120,46 @@ def _log_probabilities(network: Network, text: Batch) -> Tensor:
     return network.logits(states).log_softmax(-1)
 
 
-def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+def apply(context: MitigationContext[PairOptions], corpus: TrainingCorpus) -> Outcome:
     """Train on pairs of sentences, and preserve the predictions of masked tokens of the corpus."""
-    data = load_training_pairs(context.options)
-    pairs, skipped = encode_pairs(context.lm, data.items, context.options.length)
+    from unmask.mitigate.evaluation import load_training_pairs
+    from unmask.mitigate.mlm import frozen_copy, reminders, tokenize_texts
+    from unmask.models.network import Network
+    from unmask.training import train
+
+    options, pad = context.options, context.lm.tokenizer.pad_token_id
+    data = load_training_pairs(options)
+    pairs, skipped = encode_pairs(context.lm, data.items, options.length)
     if len(pairs) < 2:
         raise DataError(
             f"{data.card.name}: {len(pairs)} of {len(data.items)} pairs can be scored, at least 2 are needed"
         )
-    rows = tokenize_texts(
-        context, [*(" ".join(document) for document in corpus.documents), *reminders(context.options)]
-    )
+    rows = tokenize_texts(context, [*(" ".join(document) for document in corpus.documents), *reminders(options)])
     if not rows:
         raise DataError("the corpus has no text of at least 3 tokens: give more text, which keeps the model's ability")
     network, original = Network(context.model.eval()), Network(frozen_copy(context.model))
-    before = _pair_facts(original, pairs, context.lm.tokenizer.pad_token_id)
+    before = _pair_facts(original, pairs, pad)
     if not before["squared_difference"]:
         raise DataError(f"{data.card.name}: AUL is equal within every pair: there is nothing to train")
     training = train(
         context.model,
         pairs,
         AulCollator(context.lm.tokenizer, rows),
-        context.settings,
+        options,
         context.folder,
-        loss=AulLoss(network, original, context.options.strength, before["squared_difference"]),
+        loss=AulLoss(network, original, options.strength, before["squared_difference"]),
         progress=context.progress,
-        key=_digest(pairs, rows, context.options.strength),
+        key=_digest(pairs, rows, options.strength),
     )
     facts = {
-        **{"pairs": len(pairs), "pairs_of": data.card.name, "pairs_sha256": data.sha256, "unscored_pairs": skipped},
-        **{"rows": len(rows), "weights": [context.options.strength, 1 - context.options.strength]},
+        "pairs": len(pairs),
+        "pairs_of": data.card.name,
+        "pairs_sha256": data.sha256,
+        "unscored_pairs": skipped,
+        "rows": len(rows),
+        "weights": [options.strength, 1 - options.strength],
         "before": before,
-        "after": _pair_facts(network, pairs, context.lm.tokenizer.pad_token_id),
+        "after": _pair_facts(network, pairs, pad),
     }
     return Outcome(context.model, facts, training)
 
@@ -165,19 +177,35 @@ def encode_pairs(lm: Lm, items: Sequence[Pair], length: int) -> tuple[list[Encod
     return encoded, len(items) - len(encoded)
 
 
-@torch.no_grad()
 def _pair_facts(network: Network, pairs: Sequence[EncodedPair], pad: int) -> dict[str, float]:
     """Over the training pairs: the mean squared difference of AUL, and the mean AUL of a sentence."""
+    import torch
+
     scores = []
     for begin in range(0, len(pairs), _BATCH):
         batch = collate_pairs(pairs[begin : begin + _BATCH], pad)
-        batch = {name: each.to(network.device) for name, each in batch.items()}
-        scores.append(aul_scores(network, batch).double().cpu().view(2, -1))
+        batch = {name: tensor.to(network.device) for name, tensor in batch.items()}
+        with torch.no_grad():
+            scores.append(aul_scores(network, batch).double().cpu().view(2, -1))
     both = torch.cat(scores, dim=1)
     return {"squared_difference": float((both[0] - both[1]).square().mean()), "aul": float(both.mean())}
 
 
 def _digest(pairs: Sequence[EncodedPair], rows: Sequence[TokenRow], strength: float) -> str:
     """SHA-256 of what determines a training."""
+    from unmask.mitigate.mlm import rows_digest
+
     content = [strength, [(pair.more.ids, pair.less.ids) for pair in pairs], rows_digest(rows)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+AUL_LOSS = Method(
+    name="aul-loss",
+    title="AUL as a training loss",
+    about="sentences of a pair get equal AUL; predictions of masked tokens of the corpus are kept",
+    apply=apply,
+    citation="kaneko-bollegala-2022-unmasking",
+    options=PairOptions,
+    kinds=("masked",),
+    languages=(),
+)

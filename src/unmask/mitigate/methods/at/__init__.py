@@ -9,32 +9,48 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
-from unmask.core.seeds import generator
-from unmask.data.texts import TrainingCorpus
-from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss, AttributeVectors
-from unmask.mitigate.at.sentences import WordOccurrence, check_occurrences, find_occurrences
-from unmask.mitigate.mlm import frozen_copy, reminders, tokenize_texts
-from unmask.mitigate.spec import MitigationContext, MitigationOptions, Outcome
-from unmask.training import train
-from unmask.training.collators import TokenRow
-from unmask.training.distributed import on_main_process
+from unmask.core.options import option
+from unmask.mitigate.spec import LossOptions, Method, MitigationContext, Outcome
+
+if TYPE_CHECKING:
+    from unmask.data.texts import TrainingCorpus
+    from unmask.mitigate.methods.at.losses import AtExample
+    from unmask.mitigate.methods.at.sentences import WordOccurrence
+    from unmask.training.collators import TokenRow
 
 
-def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool = False) -> Outcome:
+@dataclass(frozen=True)
+class AtOptions(LossOptions):
+    """Options of `at` and `at-code`."""
+
+    layers: Literal["all", "last"] = option("all", "Layers of the projection loss, all or last.")
+    level: Literal["token", "sentence"] = option("token", "Level of the projection loss, token or sentence.")
+
+
+def apply(context: MitigationContext[AtOptions], corpus: TrainingCorpus, *, as_code: bool = False) -> Outcome:
     """Train with the projection loss on sentences of the corpus; `as_code` reproduces the published code."""
+    from unmask.mitigate.methods.at.losses import AtCollator, AtLoss, AttributeVectors
+    from unmask.mitigate.methods.at.sentences import check_occurrences, find_occurrences
+    from unmask.mitigate.mlm import frozen_copy, reminders, tokenize_texts
+    from unmask.training import train
+    from unmask.training.distributed import on_main_process
+
     length = min(context.options.length, context.lm.facts.max_length)
     attributes, targets = find_occurrences(context.lm, corpus.sentences, length)
     check_occurrences(attributes, targets)
     reminder_rows = tokenize_texts(context, reminders(context.options))
-    examples = _examples(targets, attributes, reminder_rows, context.settings.seed)
+    examples = _examples(targets, attributes, reminder_rows, context.options.seed)
     pad = context.lm.tokenizer.pad_token_id
     vectors = AttributeVectors(attributes, pad, context.folder, by_word=not as_code, unit=not as_code)
     training = train(
         context.model,
         examples,
         AtCollator(context.lm.tokenizer, pad, shifted=as_code),
-        context.settings,
+        context.options,
         context.folder,
         loss=AtLoss(vectors, frozen_copy(context.model), context.options, as_code),
         progress=context.progress,
@@ -56,7 +72,7 @@ def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool =
     return Outcome(context.model, facts, training)
 
 
-def _digest(examples: Sequence[AtExample], options: MitigationOptions, as_code: bool) -> str:
+def _digest(examples: Sequence[AtExample], options: AtOptions, as_code: bool) -> str:
     """SHA-256 of what determines a training: the examples, and the options of the loss."""
     rows = [
         (
@@ -76,6 +92,9 @@ def _examples(
     seed: int,
 ) -> list[AtExample]:
     """Pair every target with an attribute sentence, genders alternating; spread reminders evenly."""
+    from unmask.core.seeds import generator
+    from unmask.mitigate.methods.at.losses import AtExample
+
     rng = generator(seed, 3)
     groups = [[occurrence for occurrence in attributes if occurrence.group == group] for group in ("female", "male")]
     orders = [rng.permutation(len(occurrences)) for occurrences in groups]
@@ -87,3 +106,25 @@ def _examples(
         )
         for number, target in enumerate(targets)
     ]
+
+
+AT = Method(
+    name="at",
+    title="Orthogonal projection of target words, all layers",
+    about="target words are made orthogonal to gendered words; sentences on one gender keep their states",
+    apply=apply,
+    citation="kaneko-bollegala-2021-debiasing",
+    options=AtOptions,
+    kinds=("masked",),
+)
+
+AT_CODE = Method(
+    name="at-code",
+    title="Orthogonal projection of target words, as the published code does it",
+    about="as at, with one vector per gender, inner products averaged before squaring, positions off by one",
+    apply=partial(apply, as_code=True),
+    citation="kaneko-bollegala-2021-debiasing",
+    options=AtOptions,
+    kinds=("masked",),
+    published=True,
+)
