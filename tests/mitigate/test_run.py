@@ -60,7 +60,7 @@ def test_a_method_of_ones_own_is_measured_before_and_after(tmp_path: Path, monke
     assert after != before
     bias = result.findings[0].finding.tables[0]
     assert [row[4] for row in bias.rows[:2]] == pytest.approx(
-        [before["ppd", "pronoun-templates", "all", name] for name in ("appd", "mean-word-appd")]
+        [before["ppd", "pronoun-templates", "all", name] for name in ("appd", "balanced-appd")]
     )
     assert {("before: ppd, pronoun-templates", 1.0), ("after: ppd, pronoun-templates", 1.0)} <= {*reports}
     assert unmask.load(tmp_path / "out").meta == result.meta
