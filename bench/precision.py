@@ -25,7 +25,7 @@ from imitation import imitated_ladder
 from unmask import data as datasets
 from unmask.audit.certified import DECIDES, Certificate, score_certified
 from unmask.audit.checks import Evidence
-from unmask.audit.plan import measures_for
+from unmask.audit.session import measures_for
 from unmask.core.options import Opening
 from unmask.core.types import Dataset, Measure
 from unmask.models import Engine, Lm, Store, open_lm

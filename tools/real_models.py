@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import unmask
 from unmask import data as datasets
-from unmask.audit.plan import measures_for
+from unmask.audit.session import measures_for
 from unmask.core.errors import ModelError
 from unmask.core.types import Dataset
 from unmask.data.subset import sample_dataset

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unmask.audit.attribution import explain
     from unmask.audit.compare import compare
     from unmask.audit.gate import gate
-    from unmask.audit.power_plan import plan
+    from unmask.audit.plan import plan
     from unmask.audit.result import AuditResult, load
     from unmask.audit.run import audit
     from unmask.core.errors import UnmaskError
@@ -67,7 +67,7 @@ _HOMES = {
     "load": "unmask.audit.result",
     "mitigate": "unmask.mitigate.run",
     "open_model": "unmask.models.loading",
-    "plan": "unmask.audit.power_plan",
+    "plan": "unmask.audit.plan",
     "prompts": "unmask.prompts.run",
     "report": "unmask.report.run",
     "study": "unmask.studies.run",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import unmask
-from unmask.audit.power_plan_spec import PlanSettings
+from unmask.audit.plan import PlanSettings
 from unmask.core.errors import DataError
 from unmask.stats.power import detectable_between, detectable_effect, required_pairs, required_pairs_between
 from unmask.stats.units import Components, crossed_components, units_of

@@ -20,8 +20,7 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
-from unmask.audit.plan import engine_for
-from unmask.audit.session import Session
+from unmask.audit.session import Session, engine_for
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose.catalog import PARAPHRASE

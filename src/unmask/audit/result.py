@@ -91,7 +91,7 @@ def load(folder: str | Path) -> Result:
             check_schema(path, meta)
     result = AuditResult(meta, root)
     if result.has_items:
-        from unmask.audit.recount import check_shares
+        from unmask.audit.parquet import check_shares
 
         check_shares(result)
     return result

@@ -14,9 +14,9 @@ from typing import Any
 from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
 from unmask.audit.checks import Evidence, check_repeats, checks
 from unmask.audit.parquet import Tables, group_columns
-from unmask.audit.plan import Data, engine_for, load_datasets, measures_for
 from unmask.audit.result import AuditResult
 from unmask.audit.scoring import special_token_in
+from unmask.audit.session import Data, engine_for, load_datasets, measures_for
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, Precision, Serving, fill_groups

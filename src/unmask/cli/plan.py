@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from unmask.audit.power_plan_spec import PlanSettings
+from unmask.audit.plan import PlanSettings
 from unmask.cli import options
 from unmask.cli.console import split_names
 from unmask.core.options import Options
@@ -32,6 +32,6 @@ def plan(
 
     From a dataset alone (default: nine-axes), from a pilot audit, or from audits of two models.
     """
-    from unmask.audit.power_plan import plan as make_plan
+    from unmask.audit.plan import plan as make_plan
 
     output.finish(make_plan(*(runs or []), data=split_names(data), out=out, settings=settings, options=run))

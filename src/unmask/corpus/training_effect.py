@@ -17,7 +17,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from unmask.audit.plan import engine_for
+from unmask.audit.session import engine_for
 from unmask.core.boundary import read_json, validate
 from unmask.core.errors import DataError, ResultError
 from unmask.core.files import write_json, writing

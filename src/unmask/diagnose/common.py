@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from unmask import data as datasets
-from unmask.audit.plan import has_field
-from unmask.audit.session import Session
+from unmask.audit.session import Session, has_field
 from unmask.core.errors import DataError
 from unmask.core.types import SAME, Dataset, Outcome, Pair, Row, Side
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations

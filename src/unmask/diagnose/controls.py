@@ -8,8 +8,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Literal
 
-from unmask.audit.plan import has_field
-from unmask.audit.session import Session
+from unmask.audit.session import Session, has_field
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Pair, Row

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from unmask.audit.plan import has_field
-from unmask.audit.session import Session
+from unmask.audit.session import Session, has_field
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
 from unmask.diagnose.common import results

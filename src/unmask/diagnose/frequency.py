@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from unmask.audit.plan import has_field
-from unmask.audit.session import Session
+from unmask.audit.session import Session, has_field
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Pair
 from unmask.data.language import guess_language, language_of

@@ -9,8 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from unmask.audit.plan import has_field
-from unmask.audit.session import Session
+from unmask.audit.session import Session, has_field
 from unmask.core.errors import DataError, quote
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Floats, Pair

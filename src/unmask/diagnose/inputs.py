@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from unmask import data as datasets
-from unmask.audit.plan import Data, load_datasets
+from unmask.audit.session import Data, load_datasets
 from unmask.core.options import Options
 from unmask.core.types import Dataset
 from unmask.data.matrices import ScoreMatrix

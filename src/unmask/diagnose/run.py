@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from unmask.audit.plan import Data, engine_for, load_datasets
-from unmask.audit.session import Session, unique_name
+from unmask.audit.session import Data, Session, engine_for, load_datasets, unique_name
 from unmask.core.errors import DataError, ModelError, UnmaskError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, fill_groups

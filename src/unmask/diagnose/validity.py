@@ -8,8 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from unmask.audit.plan import has_field, measures_for
-from unmask.audit.session import Session
+from unmask.audit.session import Session, has_field, measures_for
 from unmask.core.errors import DataError, ModelError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import engine_for
+from unmask.audit.session import engine_for
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import with_label, with_prefix

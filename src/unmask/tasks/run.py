@@ -9,8 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from unmask.audit.plan import engine_for
-from unmask.audit.session import Session, unique_name
+from unmask.audit.session import Session, engine_for, unique_name
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, Serving, fill_groups

@@ -13,9 +13,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import Data, engine_for, load_datasets
 from unmask.audit.scoring import ScoredItem
-from unmask.audit.session import Session
+from unmask.audit.session import Data, Session, engine_for, load_datasets
 from unmask.core.errors import ModelError
 from unmask.core.files import escape, partial_file
 from unmask.core.options import Opening, Options, fill_groups

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from unmask.audit.plan import has_field
-from unmask.audit.session import Session
+from unmask.audit.session import Session, has_field
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Kind

@@ -62,7 +62,7 @@ def apply(context: MitigationContext[PromptOptions], corpus: TrainingCorpus) -> 
 
 def measure_prefixes(job: MitigationJob[PromptOptions]) -> Result:
     """Evaluate a model without and with each prefix, and compare."""
-    from unmask.audit.plan import engine_for
+    from unmask.audit.session import engine_for
     from unmask.core.progress import with_label
     from unmask.findings import Section
     from unmask.findings.envelope import build, estimate_json

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from unmask.audit.parquet import open_writer, rows_of
-from unmask.audit.plan import load_datasets
 from unmask.audit.result import load
 from unmask.audit.run import audit
+from unmask.audit.session import load_datasets
 from unmask.core.files import plain, writing
 from unmask.core.options import Opening
 from unmask.core.types import Kind

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import load_datasets
 from unmask.audit.result import load
+from unmask.audit.session import load_datasets
 from unmask.diagnose import DiagnosisSettings, find
 from unmask.diagnose.run import diagnose
 from unmask.findings import Finding, Section

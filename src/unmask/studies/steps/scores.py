@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from unmask import data as datasets
-from unmask.audit.plan import load_datasets
+from unmask.audit.session import load_datasets
 from unmask.core.boundary import read_json, validate
 from unmask.core.errors import ResultError
 from unmask.core.files import write_json

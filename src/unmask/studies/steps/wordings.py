@@ -12,7 +12,7 @@ from typing import Any
 
 import regex
 
-from unmask.audit.plan import load_datasets
+from unmask.audit.session import load_datasets
 from unmask.core.errors import DataError, quote
 from unmask.core.types import Dataset, Pair
 from unmask.data.formats import read_table

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unmask.audit.plan import load_datasets
+from unmask.audit.session import load_datasets
 from unmask.core.boundary import read_json, read_text, validate
 from unmask.core.errors import DataError, ResultError
 from unmask.core.files import partial_file, write_json
