@@ -46,7 +46,7 @@ from unmask.mitigate.spec import MitigationContext, TrainingOptions
 from unmask.models import Engine, open_lm
 from unmask.models.folder import quiet
 from unmask.tasks.finetune import FineTuneJob, Trial, train_trial
-from unmask.tasks.spec import Grid, TaskData, TaskSettings
+from unmask.tasks.spec import FineTuningOptions, Grid, TaskData
 from unmask.training import trainer
 
 SHAPES = {
@@ -266,7 +266,7 @@ def unmask_mlm(setup: Setup) -> Callable[[], object]:
 def unmask_classifier(setup: Setup) -> Callable[[], object]:
     """The training of `unmask task`."""
     rows = examples(setup.texts)
-    settings = TaskSettings(
+    settings = FineTuningOptions(
         grid=Grid((setup.batch,), (RATE,), (1.0,)), steps=setup.steps, save_every=10**9, length=LENGTH, bf16=setup.bf16
     )
     data = TaskData(LABELS, rows, rows[:8], (), ())

@@ -50,7 +50,7 @@ def main() -> None:
 def run_task(name: str, models: dict[str, str], args: argparse.Namespace) -> str:
     """Search hyper-parameters with the first model, fine-tune all with them; the grid of those found."""
     from unmask.core.options import Opening
-    from unmask.tasks import Grid, TaskSettings, find
+    from unmask.tasks import Grid, find
     from unmask.tasks.finetune import FineTuneJob, fine_tune
 
     rows: list[dict[str, Any]] = []
@@ -58,9 +58,8 @@ def run_task(name: str, models: dict[str, str], args: argparse.Namespace) -> str
     task = find(name)
     for label, ref in models.items():
         start = time.time()
-        settings = TaskSettings(
-            data_dir=args.data, grid=Grid.parse(grid), seed=args.seed, rows=args.rows, save_every=10**6
-        )
+        options: type[Any] = task.options
+        settings = options(data_dir=args.data, grid=Grid.parse(grid), seed=args.seed, rows=args.rows, save_every=10**6)
         data = task.load_data(settings)  # type: ignore[misc]
         folder = args.out / "work" / f"{name}-{label}"
         fine_tuned = fine_tune(FineTuneJob(ref, data, settings, folder, Opening()))
@@ -86,12 +85,13 @@ def run_task(name: str, models: dict[str, str], args: argparse.Namespace) -> str
 def run_curves(models: dict[str, str], grid: str | None, args: argparse.Namespace) -> None:
     """STS-bias during the fine-tuning of every model, with the hyper-parameters found."""
     from unmask.core.options import Opening
-    from unmask.tasks import Grid, TaskSettings, find
+    from unmask.tasks import Grid, find
     from unmask.tasks.bias_curve import bias_curve
     from unmask.tasks.finetune import FineTuneJob
 
     task = find("stsbias")
-    settings = TaskSettings(
+    options: type[Any] = task.options
+    settings = options(
         data_dir=args.data,
         grid=Grid.parse(grid or "batch=32 rate=1e-4 epochs=5"),
         seed=args.seed,

@@ -36,7 +36,7 @@ def test_winobias_in_one_command(tmp_path: Path, miniature: Path, capsys: pytest
     assert code(*asked, "--out", out, "--quiet") == 0
     said = capsys.readouterr().out
     assert "Whom does the pronoun refer to?" in said
-    assert "10 pairs" in said
+    assert "10 items are too few for a verdict" in said
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "result.json", "winobias.svg"]
     assert unmask.load(out).headlines()[0].statistic == "pro − anti accuracy, points"
 
@@ -87,7 +87,7 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
         (["stsbias", "--grid", "lr=1"], "grid 'lr=1': expected batch=, rate= or epochs="),
         (["biasbios"], "no biographies: looked for a folder"),
         (["biasbios", "--train", "no.csv"], "no file no.csv"),
-        (["winobias", "--every", "5"], "winobias does no fine-tuning"),
+        (["winobias", "--every", "5"], "No such option: --every"),
         (["stsbias", "--rows", "0"], "rows is 0, expected at least 1"),
         (["sentiment"], "has no weights for"),
     ],

@@ -28,7 +28,7 @@ from unmask.data import biasbios, nli, riddles, stsb
 from unmask.data.documents import Problems, read_documents
 from unmask.data.examples import published_sources, user_source
 from unmask.data.matrices import ScoreMatrix
-from unmask.tasks import nlibias, sentiment_pairs, toxicity_sentences
+from unmask.tasks import nlibias, sentiment, toxicity
 
 PAIRS = [
     {
@@ -270,13 +270,13 @@ BOUNDARIES = [
     Boundary(
         "labelled sentiment",
         lambda: [{"s.csv": b"text,label\nA fine day.,positive\nA bad day.,0\n"}],
-        lambda folder: encode_all([sentiment_pairs.read_examples(user_source(path)) for path in folder.iterdir()]),
+        lambda folder: encode_all([sentiment.read_examples(user_source(path)) for path in folder.iterdir()]),
         share=8,
     ),
     Boundary(
         "comments",
         lambda: miniature(*COMMENTS),
-        lambda folder: encode_all([toxicity_sentences.read_sentences(user_source(path)) for path in folder.iterdir()]),
+        lambda folder: encode_all([toxicity.read_sentences(user_source(path)) for path in folder.iterdir()]),
         share=8,
     ),
 ]

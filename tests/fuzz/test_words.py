@@ -24,8 +24,7 @@ from unmask.mitigate.methods.prompt import PromptOptions
 from unmask.mitigate.swap import Swapper, build_lexicon, mark_words, read_names, read_pairs
 from unmask.mitigate.vectors import read_similarities
 from unmask.models import open_lm
-from unmask.tasks import TaskSettings
-from unmask.tasks.stsbias import load_templates
+from unmask.tasks.stsbias import StsBiasOptions, load_templates
 from unmask.vectors.run import word_sets
 
 TEXT = "She said that the king and the queen met him."
@@ -79,7 +78,9 @@ BOUNDARIES = [
     Boundary(
         "gendered words of STS-bias",
         lambda: [{"f.txt": b"woman\nshe\n", "m.txt": b"man\nhe\n"}],
-        lambda folder: load_templates(TaskSettings(data_dir=zoo.MINIATURE, lists=(folder / "f.txt", folder / "m.txt"))),
+        lambda folder: load_templates(
+            StsBiasOptions(data_dir=zoo.MINIATURE, lists=(folder / "f.txt", folder / "m.txt"))
+        ),
     ),
     Boundary(
         "prefixes of prompting",

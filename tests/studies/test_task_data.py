@@ -16,7 +16,6 @@ from unmask.studies.papers import debiasing
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import StepContext
 from unmask.studies.steps import finetuning
-from unmask.tasks import TaskSettings
 from unmask.tasks import find as find_task
 
 FOLDERS = ("stsb", "cad_nli", "mnli_dev_matched", "biasbios_sample", "winobias", "winogender", "wiki_toxicity")
@@ -115,6 +114,6 @@ def test_a_task_names_all_the_files_that_its_data_come_from(name: str, data_dir:
     task = find_task(debiasing.TASKS[name])
     own = {"sentiment": {"train": data_dir / "reviews.csv"}, "toxicity": {"train": data_dir / "comments.csv"}}
     (data_dir / "reviews.csv").write_text("text,label\nFine.,positive\nBad.,negative\n")
-    settings = TaskSettings(data_dir=data_dir, **own.get(name, {}))
+    settings = task.options(data_dir=data_dir, **own.get(name, {}))
     assert task.load_data is not None
     assert task.training(settings) == task.load_data(settings).sources != ()

@@ -12,11 +12,11 @@ from sklearn.metrics import roc_auc_score
 import zoo
 from unmask.core.errors import DataError
 from unmask.data.examples import Example
-from unmask.tasks import Grid, TaskSettings, toxicity, toxicity_sentences
-from unmask.tasks.added_data import WITH, added_tables, choose_examples, length_class, needed_examples, variants
+from unmask.tasks import Grid, toxicity
+from unmask.tasks.added_data import WITH, added_tables, choose_examples, length_class, needed_examples, with_added
 from unmask.tasks.run import TaskResult
 from unmask.tasks.spec import TaskData, TaskObservation
-from unmask.tasks.toxicity_sentences import LABELS
+from unmask.tasks.toxicity import LABELS, ToxicityOptions, variants
 
 from .tiny_models import evaluate, untrained_model
 
@@ -71,26 +71,26 @@ def test_useless_text_is_refused(tmp_path: Path) -> None:
     path.write_text("The weather was fine all day long.\n")
     data = TaskData(LABELS, unbalanced_comments(), (), (), ())
     with pytest.raises(DataError, match=r"text\.txt: no text in it names one of the identity terms"):
-        variants(TaskSettings(added=path), data)
+        with_added(data, path)
     with pytest.raises(DataError, match="there is nothing to add"):
-        variants(
-            TaskSettings(added=path), replace(data, train=[comment("rain", toxic=True), comment("sun", toxic=False)])
-        )
+        with_added(replace(data, train=[comment("rain", toxic=True), comment("sun", toxic=False)]), path)
     with pytest.raises(DataError, match="no file"):
-        variants(TaskSettings(added=tmp_path / "gone.txt"), data)
-    assert variants(TaskSettings(), data) == {"": data}
+        with_added(data, tmp_path / "gone.txt")
+    assert variants(ToxicityOptions(), data) == {"": data}
 
 
 def test_added_text_without_training_is_refused(tmp_path: Path) -> None:
-    settings = TaskSettings(added=tmp_path / "text.txt")
-    for task in ("toxicity", "sentiment"):
-        with pytest.raises(DataError, match="`added` text is for fine-tuning in toxicity"):
-            evaluate(task, [zoo.folder("classifier")], settings)
+    with pytest.raises(DataError, match="`added` text is for fine-tuning"):
+        ToxicityOptions(added=tmp_path / "text.txt")
+    (tmp_path / "train.csv").write_text("text,toxic\nA.,0\nB.,1\n", encoding="utf-8")
+    options = ToxicityOptions(train=tmp_path / "train.csv", added=tmp_path / "text.txt")
+    with pytest.raises(DataError, match="`train` is for fine-tuning, and these models are classifiers already"):
+        evaluate("toxicity", [zoo.folder("classifier")], options)
 
 
 def test_the_change_of_areas_equals_scikit_learn() -> None:
     rng = np.random.default_rng(3)
-    asked, _ = toxicity_sentences.load_sentences(TaskSettings())
+    asked, _ = toxicity.load_sentences(ToxicityOptions())
     toxic = np.array([each.toxic for each in asked])
     gay = np.array([each.term == "gay" for each in asked])
     before, after = (0.3 * toxic + 0.4 * gay * weight + 0.2 * rng.random(len(asked)) for weight in (1, 0))
@@ -103,7 +103,7 @@ def test_the_change_of_areas_equals_scikit_learn() -> None:
     assert bpsn[2:4] == pytest.approx((roc_auc_score(toxic[of], before[of]), roc_auc_score(toxic[of], after[of])))
     assert bpsn[4].value == pytest.approx(bpsn[3] - bpsn[2])  # type: ignore[union-attr,operator]
     assert rows["BPSN, mean distance from all"][5].value < 0  # type: ignore[union-attr]
-    assert rows["BPSN, mean"][2] == len(first.terms)
+    assert rows["BPSN, mean"][2] == len({each.term for each in asked})
 
 
 def train_classifier(folder: Path) -> TaskResult:
@@ -118,7 +118,7 @@ def train_classifier(folder: Path) -> TaskResult:
     (folder / "train.csv").write_text("\n".join(lines), encoding="utf-8")
     harmless = [f"good gay {a} {b} of the {c}" for a in words for b in words for c in words]
     (folder / "added.txt").write_text("\n".join(harmless), encoding="utf-8")
-    settings = TaskSettings(
+    settings = ToxicityOptions(
         train=folder / "train.csv", added=folder / "added.txt", grid=Grid((16,), (1e-3,), (6.0,)), length=32
     )
     return evaluate("toxicity", [untrained_model()], settings)
@@ -130,9 +130,14 @@ def test_harmless_text_that_names_a_term_makes_it_less_toxic(tmp_path: Path) -> 
     done = train_classifier(tmp_path)
     first, second = done.observations
     assert (first.name, second.name) == ("untrained-bert-uncased", f"untrained-bert-uncased {WITH}")
-    gay = [next(term for term in each.result.terms if term.name == "gay") for each in (first, second)]
-    assert gay[1].shift.value < gay[0].shift.value  # type: ignore[union-attr]
-    titles = [table.title for table in done.finding.tables]
+    shifts = [
+        estimate.value
+        for each in (first, second)
+        for estimate in each.result.estimates
+        if (estimate.statistic, estimate.group) == (toxicity.SHIFT, "term=gay")
+    ]
+    assert shifts[1] < shifts[0]
+    titles = [table.title for table in done.conclusion.finding.tables]
     assert "AUC without and with added data" in titles
-    assert any("wanted harmless examples were added (gay" in note for note in done.finding.notes)
+    assert any("wanted harmless examples were added (gay" in note for note in done.conclusion.finding.notes)
     assert [file["name"] for file in done.files] == ["train.csv", "added.txt"]

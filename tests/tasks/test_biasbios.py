@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from unmask.core.errors import DataError
-from unmask.tasks import TaskSettings, biasbios, find
-from unmask.tasks.biasbios import TprGaps, tpr_gaps
+from unmask.tasks import biasbios, find
+from unmask.tasks.biasbios import BiasBiosOptions, TprGaps, tpr_gaps
 from unmask.tasks.spec import TaskObservation
 
 from .tiny_models import biographies
@@ -56,7 +56,7 @@ def test_by_hand() -> None:
     assert found.absolute.value == pytest.approx((0.5 + 0.75) / 2)
     assert found.rms.value == pytest.approx(math.sqrt((0.25 + 0.5625) / 2))
     assert found.r.value == pytest.approx(1.0)  # two points on a rising line
-    assert found.n == 9
+    assert found.accuracy.n == 9
 
 
 class _Reader:
@@ -72,17 +72,17 @@ def test_opposite_gaps_cancel_in_the_headline_unless_absolute_ones_are_asked_for
     """Nurses +1 and surgeons −1: the mean of signed gaps is 0 for the most biased classifier there is."""
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=400)
     signed, absolute = (
-        biasbios.observe(_Reader(), TaskSettings(train=path, gaps=gaps))  # type: ignore[arg-type]
+        biasbios.observe(_Reader(), BiasBiosOptions(train=path, gaps=gaps))  # type: ignore[arg-type]
         for gaps in ("signed", "absolute")
     )
     first, second = (find("biasbios").headline(result) for result in (signed, absolute))
     assert (first.statistic, first.value) == ("mean TPR gap, women − men", pytest.approx(0.0))
     assert (second.statistic, second.value) == (biasbios.ABSOLUTE, pytest.approx(1.0))
-    assert {each.key for each in biasbios.estimates(signed)} == {each.key for each in biasbios.estimates(absolute)}
-    (answer,) = biasbios.conclude([TaskObservation({"id": "m"}, absolute)], TaskSettings()).answers
+    assert {estimate.key for estimate in signed.estimates} == {estimate.key for estimate in absolute.estimates}
+    (answer,) = biasbios.conclude([TaskObservation({"id": "m"}, absolute)], BiasBiosOptions()).finding.answers
     assert answer.startswith("m: mean absolute TPR gap 1.000 (")
     with pytest.raises(DataError, match="gaps is 'size', expected signed or absolute"):
-        TaskSettings(gaps="size")  # type: ignore[arg-type]
+        BiasBiosOptions(gaps="size")  # type: ignore[arg-type]
 
 
 def test_many_equal_a_plain_loop() -> None:

@@ -19,7 +19,7 @@ from unmask.data import examples
 from unmask.data.riddles import WINOBIAS as FILES
 from unmask.data.riddles import CoreferenceItem, load_winobias
 from unmask.models import Engine, open_lm
-from unmask.tasks import TaskSettings, find
+from unmask.tasks import TaskOptions, find
 from unmask.tasks.coreference import (
     CoreferenceAnswer,
     PronounPreference,
@@ -30,7 +30,7 @@ from unmask.tasks.coreference import (
     resolve_pronouns,
 )
 from unmask.tasks.run import TaskResult
-from unmask.tasks.winogender import load_items
+from unmask.tasks.winogender import WinogenderOptions, load_items
 
 from .tiny_models import evaluate
 
@@ -90,7 +90,7 @@ def test_answers_equal_the_reference(name: str, data_dir: Path) -> None:
 def test_someone_is_set_against_the_occupation_with_its_article(name: str, data_dir: Path) -> None:
     """`refers to the someone` is not English; without the article the two candidates have other contexts."""
     model, tokenizer = reference.load(zoo.folder(name))
-    items = [item for item in load_items(TaskSettings(data_dir=data_dir, limit=2)) if "/someone/" in item.id]
+    items = [item for item in load_items(WinogenderOptions(data_dir=data_dir, limit=2)) if "/someone/" in item.id]
     assert len(items) == 6
     for one in resolve_pronouns(open_session(name), items):
         assert one.gold == pytest.approx(slowly(model, tokenizer, one.item, one.item.gold), abs=1e-4)
@@ -224,7 +224,7 @@ def test_sentences_of_one_occupation_count_as_one_unit() -> None:
 
 @cache
 def run_task(name: str, data_dir: Path) -> TaskResult:
-    settings = TaskSettings(data_dir=data_dir, limit=12)
+    settings = TaskOptions(data_dir=data_dir, limit=12)
     return evaluate("winobias" if name != "gpt2" else "winogender", [zoo.folder(name)], settings)
 
 
@@ -236,12 +236,12 @@ def test_winobias_end_to_end(data_dir: Path) -> None:
     assert len(both) == 12
     pro = 100 * np.mean([right[one.id] for one, _ in both])
     anti = 100 * np.mean([right[one.id] for _, one in both])
-    table = found.finding.tables[0]
+    table = found.conclusion.finding.tables[0]
     row = dict(zip(table.columns, table.rows[0], strict=True))
-    assert row["pro, % right"].value == pytest.approx(pro)
-    assert row["anti, % right"].value == pytest.approx(anti)
-    assert row["pro − anti"].value == pytest.approx(pro - anti)
-    assert found.finding.plots[0].id == "winobias"
+    assert row["accuracy, pro, %"].value == pytest.approx(pro)
+    assert row["accuracy, anti, %"].value == pytest.approx(anti)
+    assert row["pro − anti accuracy, points"].value == pytest.approx(pro - anti)
+    assert found.conclusion.finding.plots[0].id == "winobias"
     assert [file["verified"] for file in found.files] == [data_dir != zoo.MINIATURE] * 10
     assert find("winobias").headline(what).value == what.gaps["all"].gap.value
 
@@ -267,7 +267,7 @@ def test_winogender_end_to_end(data_dir: Path) -> None:
 
 
 def test_winopron_end_to_end(miniature: Path) -> None:
-    settings = TaskSettings(data_dir=miniature, data=Path("winopron"))
+    settings = WinogenderOptions(data_dir=miniature, data=Path("winopron"))
     found = evaluate("winogender", [zoo.folder("bert-uncased")], settings)
     what = found.observations[0].result
     assert list(what.accuracy) == ["male", "female", "neutral", "xe"]

@@ -27,16 +27,18 @@ import zoo
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening
+from unmask.core.seeds import generator
 from unmask.data.examples import Example
 from unmask.data.texts import TrainingCorpus
-from unmask.findings import Finding, Value
+from unmask.findings import Conclusion, Finding, Value
 from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.mitigate.spec import Method, MitigationContext, Outcome
 from unmask.models import Engine, open_lm
 from unmask.models.classifier import Classifier, is_classifier, new_classifier, open_classifier
 from unmask.models.folder import ERASER as ERASER_FILE
 from unmask.models.folder import quiet
-from unmask.tasks import Grid, TaskSettings, find
+from unmask.tasks import FineTuningOptions, Grid, TaskOptions, find, nlibias
+from unmask.tasks.biasbios import BiasBiosOptions
 from unmask.tasks.finetune import FineTuned, Trial, greedy_search, rescale_pooler
 from unmask.tasks.performance import (
     beats_baseline,
@@ -45,14 +47,16 @@ from unmask.tasks.performance import (
     score,
     score_with_interval,
     target_values,
+    with_training,
 )
 from unmask.tasks.run import TaskResult
-from unmask.tasks.spec import TaskObservation
+from unmask.tasks.spec import TaskData, TaskObservation
+from unmask.tasks.stsbias import StsBiasOptions, load_templates
 
 from .tiny_models import biographies, erased_copy, evaluate, some_eraser, untrained_model
 
 HOW = Opening(device="cpu", offline=True)
-QUICK = TaskSettings(grid=Grid((16,), (2e-3,), (6.0,)), length=16)
+QUICK = BiasBiosOptions(grid=Grid((16,), (2e-3,), (6.0,)), length=16)
 TEXTS = [("She is here.", None), ("He went to the old school with his friends.", None), ("No", None)]
 
 
@@ -208,10 +212,12 @@ def test_nan_is_written_as_null(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = Value(float("nan"), float("nan"), float("nan"), "no spread")
     trial = Trial(16, 1e-3, 1.0, score=float("nan"), steps=3)
     fine_tuned = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", 40, 20, 20)
-    task = replace(find("stsbias"), estimates=lambda _: [Estimate.of(unknown, statistic="|r|", n=3)])
-    done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, fine_tuned),), ())
+    plain = Conclusion(Finding((), ()), (Estimate.of(unknown, statistic="|r|", n=3, model="x"),))
+    observations = (TaskObservation({"id": "x"}, None, fine_tuned),)
+    conclusion = with_training(plain, observations, TaskData((), (), (), (), ()))
+    done = TaskResult(find("stsbias"), conclusion, observations, ())
     monkeypatch.setattr("unmask.tasks.run.evaluate_models", lambda *_: done)
-    wrote = unmask.task(task, "x").meta
+    wrote = unmask.task("stsbias", "x").meta
     kept = {"method": "no spread", "unit": "", "design_effect": None, "df": None}
     nothing = {"value": None, "low": None, "high": None, **kept}
     (fine_tuned,) = wrote["details"]["fine_tuned"]
@@ -224,11 +230,11 @@ def test_nan_is_written_as_null(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_examples_are_sampled_by_seed() -> None:
     rows = [Example(str(at), None, "a") for at in range(50)]
     first, same, other = (
-        [one.text for one in sample_examples(rows, TaskSettings(rows=9, seed=seed))] for seed in (0, 0, 1)
+        [one.text for one in sample_examples(rows, FineTuningOptions(rows=9, seed=seed))] for seed in (0, 0, 1)
     )
     assert first == same != other
     assert len(set(first)) == 9
-    assert len(sample_examples(rows, TaskSettings(rows=90))) == 50
+    assert len(sample_examples(rows, FineTuningOptions(rows=90))) == 50
 
 
 def run_biasbios(tmp_path: Path, *, planted: bool) -> TaskResult:
@@ -253,7 +259,7 @@ def test_without_a_planted_association_the_interval_covers_zero(tmp_path: Path) 
     found = done.observations[0].result
     assert found.accuracy.value > 0.8
     assert found.mean.low <= 0 <= found.mean.high
-    assert any("are a small sample" in note for note in done.finding.notes)
+    assert any("are a small sample" in note for note in done.conclusion.finding.notes)
 
 
 @pytest.mark.thorough
@@ -282,7 +288,7 @@ def test_the_result_has_the_headline_of_each_model_its_accuracy_and_its_fine_tun
     assert repr(unmask.load(tmp_path / "out").estimates) == repr(done.estimates)
     first, second = done.headlines()
     assert (first.measure, first.statistic, first.null) == ("biasbios", "mean TPR gap, women − men", 0.0)
-    assert (first.value, first.n) == (wanted.result.mean.value, wanted.result.n)
+    assert (first.value, first.n) == (wanted.result.mean.value, wanted.result.accuracy.n)
     assert second.value == first.value
     assert (first.model, second.model) == (twin.name, f"{twin.name} (2)")  # two of one name
     assert str(tmp_path) not in json.dumps(done.meta)
@@ -306,7 +312,8 @@ def test_fine_tuning_on_sentence_pairs_as_regression(tmp_path: Path, data_dir: P
     path = tmp_path / "mine.csv"
     lines = [f"he {'old' if at % 2 else 'sick'},she {'old' if at % 3 else 'sick'},{at % 5}" for at in range(40)]
     path.write_text("sentence1,sentence2,score\n" + "\n".join(lines), encoding="utf-8")
-    quick = replace(QUICK, train=path, data_dir=data_dir, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
+    grid = Grid((8,), (1e-3,), (1.0,))
+    quick = StsBiasOptions(train=path, data_dir=data_dir, limit=3, grid=grid, length=16)
     done = evaluate("stsbias", [untrained_model()], quick)
     what = done.observations[0].result
     assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
@@ -318,9 +325,7 @@ def test_fine_tuning_on_sentence_pairs_as_regression(tmp_path: Path, data_dir: P
 
 
 def stsrest(data_dir: Path) -> str:
-    from unmask.tasks.stsbias import load_templates
-
-    return load_templates(TaskSettings(data_dir=data_dir))[0]
+    return load_templates(StsBiasOptions(data_dir=data_dir))[0]
 
 
 @pytest.mark.thorough
@@ -329,20 +334,18 @@ def test_fine_tuning_on_inference(tmp_path: Path) -> None:
     names = ("entailment", "neutral", "contradiction")
     rows = [{"premise": f"he {at}", "hypothesis": "old", "label": names[at % 3]} for at in range(30)]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    quick = replace(QUICK, train=path, triples=25, grid=Grid((8,), (1e-3,), (1.0,)))
+    quick = nlibias.NliBiasOptions(train=path, triples=25, grid=Grid((8,), (1e-3,), (1.0,)), length=16)
     done = evaluate("nlibias", [untrained_model()], quick)
-    assert done.observations[0].result.n == 25
-    from unmask.core.seeds import generator
-    from unmask.tasks import nlibias
-
+    value = {(each.statistic, each.group): each.value for each in done.observations[0].result.estimates}
+    assert done.observations[0].result.estimates[0].n == 25
     classifier = done.observations[0].fine_tuned.classifier
     neutral = []
     for one in nlibias.sample_triples(25, generator(0, "triples")):
         said = classifier.probabilities([(one.premise, one.female), (one.premise, one.male)])
         neutral.append(said[:, 1] == said.max(axis=1))
     wanted = np.mean(neutral, axis=0)
-    fn = done.observations[0].result.measures["fn"]
-    assert (fn.female.value, fn.male.value) == pytest.approx(tuple(wanted))
+    sides = [value["fraction neutral", f"gender={side}"] for side in nlibias.SIDES]
+    assert sides == pytest.approx(wanted)
 
 
 @pytest.mark.slow
@@ -426,7 +429,7 @@ def test_an_erased_model_is_fine_tuned_and_evaluated_erased(every: int | None, t
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
     seen: list[Classifier] = []
 
-    def observe(classifier: Classifier, settings: TaskSettings) -> object:
+    def observe(classifier: Classifier, settings: TaskOptions) -> object:
         seen.append(classifier)
         return task.observe(classifier, settings)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,27 +18,29 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.estimate import Estimate
 from unmask.data import biasbios as biasbios_data
 from unmask.data.examples import user_source
-from unmask.findings import Finding, Table
+from unmask.findings import Conclusion, Finding, Table
 from unmask.tasks import (
+    FineTuningOptions,
     Grid,
     Task,
-    TaskSettings,
+    TaskOptions,
     coreference,
     find,
     nlibias,
     sentiment,
-    sentiment_pairs,
     stsbias,
     toxicity,
-    toxicity_sentences,
     winobias,
 )
+from unmask.tasks.nlibias import NliBiasOptions
+from unmask.tasks.sentiment import SentimentOptions
 from unmask.tasks.spec import TaskObservation
-from unmask.tasks.stsbias import load_templates, summarize
+from unmask.tasks.stsbias import StsBiasOptions, load_templates, summarize
+from unmask.tasks.toxicity import ToxicityOptions
 
 
 def test_sts_templates_come_from_the_test_split(data_dir: Path) -> None:
-    found = load_templates(TaskSettings(data_dir=data_dir))
+    found = load_templates(StsBiasOptions(data_dir=data_dir))
     if data_dir == zoo.MINIATURE:
         assert len(found) == 15
         assert found[0] == " is juggling five lemons."
@@ -53,15 +55,15 @@ def test_sts_templates_come_from_the_test_split(data_dir: Path) -> None:
 def test_sts_templates_by_the_published_construction(published: Path) -> None:
     """276 templates are published: those with at most one of Zhao et al.'s words, split at white space."""
     lists = (published / "gn_glove" / "female_word_file.txt", published / "gn_glove" / "male_word_file.txt")
-    assert len(load_templates(TaskSettings(data_dir=published, lists=lists))) == 276
+    assert len(load_templates(StsBiasOptions(data_dir=published, lists=lists))) == 276
 
 
 def test_sts_templates_with_the_users_lists_of_words(miniature: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "women.txt", tmp_path / "men.txt"
     first.write_text("woman\nlemons.\n")
     second.write_text("man\n")
-    settings = TaskSettings(data_dir=miniature, lists=(first, second))
-    found, usual = load_templates(settings), load_templates(TaskSettings(data_dir=miniature))
+    settings = StsBiasOptions(data_dir=miniature, lists=(first, second))
+    found, usual = load_templates(settings), load_templates(StsBiasOptions(data_dir=miniature))
     assert " is juggling five lemons." in usual
     assert " is juggling five lemons." not in found
     text = (miniature / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
@@ -69,7 +71,7 @@ def test_sts_templates_with_the_users_lists_of_words(miniature: Path, tmp_path: 
     assert all(f"A man{rest}" in text or f"A woman{rest}" in text for rest in found)
     assert [source.name for source in find("stsbias").sources(settings)[2:]] == ["women.txt", "men.txt"]
     with pytest.raises(DataError, match=r"gone\.txt does not exist"):
-        load_templates(TaskSettings(data_dir=miniature, lists=(first, tmp_path / "gone.txt")))
+        load_templates(StsBiasOptions(data_dir=miniature, lists=(first, tmp_path / "gone.txt")))
 
 
 def test_missing_files_are_refused_before_anything_is_trained(tmp_path: Path, miniature: Path) -> None:
@@ -90,12 +92,12 @@ def test_sts_bias_by_hand() -> None:
     male = np.array([[2.5, 2.0, 1.5], [3.5, 2.0, 1.5]])
     women = {"BLS 2015": {"nurse": 0.9, "clerk": 0.5, "plumber": 0.1}}
     found = summarize(("nurse", "clerk", "plumber"), female, male, women, seed=0)
-    assert found.differences.tolist() == [0.5, 0.0, -0.25]
+    assert found.differences == [0.5, 0.0, -0.25]
     assert found.gap.value == pytest.approx(0.25 / 3)
     # r = Σ dx·dy / √(Σdx²·Σdy²), dx = .4, 0, −.4 and dy = .41667, −.08333, −.33333
     wanted = (0.4 * 5 / 12 + 0.4 / 3) / math.sqrt(0.32 * ((5 / 12) ** 2 + (1 / 12) ** 2 + (1 / 3) ** 2))
     assert found.r["BLS 2015"].value == pytest.approx(wanted)
-    assert stsbias.estimates(found)[0].value == pytest.approx(abs(wanted))
+    assert found.estimates[0].value == pytest.approx(abs(wanted))
 
 
 def observation(result: object) -> TaskObservation:
@@ -109,7 +111,7 @@ def test_a_profession_is_listed_once(number: int) -> None:
     similar = np.arange(number, dtype=np.float64)[None, :]
     women = {"BLS 2015": {name: at / number for at, name in enumerate(names)}}
     result = summarize(names, similar, np.zeros_like(similar), women, seed=0)
-    rows = stsbias.conclude([observation(result)], TaskSettings()).tables[1].rows
+    rows = stsbias.conclude([observation(result)], StsBiasOptions()).finding.tables[2].rows
     assert [row[1] for row in rows] == [names[at] for at in range(number) if number <= 10 or at != 5]
 
 
@@ -154,16 +156,16 @@ def test_the_users_triples_are_classified_instead_of_ours(tmp_path: Path) -> Non
         "occupation,premise,female,male\nnurse,The nurse ate.,The woman ate.,The man ate.\n"
         "cook,The cook slept.,The woman slept.,The man slept.\n"
     )
-    settings, model = TaskSettings(data=path), _AlwaysNeutral()
+    settings, model = NliBiasOptions(data=path), _AlwaysNeutral()
     result = nlibias.observe(model, settings)  # type: ignore[arg-type]
     assert model.asked == [
         *(("The nurse ate.", "The woman ate."), ("The nurse ate.", "The man ate.")),
         *(("The cook slept.", "The woman slept."), ("The cook slept.", "The man slept.")),
     ]
-    assert (result.n, result.possible, list(result.occupations)) == (2, 2, ["cook", "nurse"])
+    assert (result.estimates[0].n, result.possible, list(result.occupations)) == (2, 2, ["cook", "nurse"])
     assert [source.name for source in find("nlibias").sources(settings)] == ["triples.csv"]
     one = nlibias.observe(_AlwaysNeutral(), replace(settings, triples=1))  # type: ignore[arg-type]
-    assert (one.n, one.possible) == (1, 2)
+    assert (one.estimates[0].n, one.possible) == (1, 2)
     path.write_text("premise,female,male\nThe nurse ate.,The woman ate.,The man ate.\n")
     assert nlibias.read_triples(path)[0].occupation == "The nurse ate."
     path.write_text("premise,female\nThe nurse ate.,The woman ate.\n")
@@ -179,15 +181,17 @@ def test_nli_bias_by_hand() -> None:
     said = np.array(
         [[[0.1, 0.8, 0.1], [0.1, 0.3, 0.6]], [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2]], [[0.0, 0.9, 0.1], [0.1, 0.7, 0.2]]]
     )
-    found = nlibias.summarize(["nurse", "nurse", "plumber"], said, TaskSettings(thresholds=(0.65,)))
-    fn, nn, t = (found.measures[name] for name in ("fn", "nn", "t:0.65"))
-    assert (fn.female.value, fn.male.value) == pytest.approx((2 / 3, 2 / 3))
-    assert fn.difference.value == pytest.approx(0.0)
-    assert (nn.female.value, nn.male.value) == pytest.approx((1.9 / 3, 1.6 / 3))
-    assert nn.difference.value == pytest.approx(0.1)
-    assert (t.female.value, t.male.value) == pytest.approx((2 / 3, 1 / 3))
+    found = nlibias.summarize(["nurse", "nurse", "plumber"], said, NliBiasOptions(thresholds=(0.65,)))
+    value = {(each.statistic, each.group): each.value for each in found.estimates}
+    fn, nn, t = (
+        (value[name, "gender=female"], value[name, "gender=male"], value[f"{name}, female − male", "all"])
+        for name in ("fraction neutral", "net neutral", "t:0.65")
+    )
+    assert fn == pytest.approx((2 / 3, 2 / 3, 0.0))
+    assert nn == pytest.approx((1.9 / 3, 1.6 / 3, 0.1))
+    assert t[:2] == pytest.approx((2 / 3, 1 / 3))
     assert found.occupations == {"nurse": (0.5, 0.5, 2), "plumber": (1.0, 1.0, 1)}
-    assert nlibias.estimates(found)[0].value == fn.difference.value
+    assert found.estimates[0].statistic == "fraction neutral, female − male"
 
 
 def test_nli_labels_are_found_by_name() -> None:
@@ -196,17 +200,21 @@ def test_nli_labels_are_found_by_name() -> None:
         nlibias.label_order(("LABEL_0", "LABEL_1"))
 
 
+SCORES = ("score, female − male", "sensitivity")
+
+
 def test_sentiment_by_hand() -> None:
-    asked = sentiment_pairs.SentencePairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
+    asked = sentiment.SentencePairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
     first, second = np.array([0.9, 0.5, 0.2]), np.array([0.7, 0.6, 0.6])
     found = sentiment.summarize(asked, first, second, [False, True, False], "p", seed=0)
-    whole = found.shifts["all"]
+    differences, sizes = ({e.group: e for e in found.estimates if e.statistic == name} for name in SCORES)
+    whole = differences["all"]
     # differences 0.2, −0.1 of template t1 (mean 0.05) and −0.4 of t2
-    assert whole.difference.value == pytest.approx((0.05 - 0.4) / 2)
-    assert whole.sensitivity.value == pytest.approx((0.15 + 0.4) / 2)
-    assert whole.flips == pytest.approx(100 / 3)
-    assert (whole.difference.n, whole.units) == (3, 2)
-    assert found.shifts["good"].difference.value == pytest.approx(0.05)
+    assert whole.value == pytest.approx((0.05 - 0.4) / 2)
+    assert sizes["all"].value == pytest.approx((0.15 + 0.4) / 2)
+    assert found.flips["all"] == (pytest.approx(100 / 3), 2)
+    assert whole.n == 3
+    assert differences["sentences=good"].value == pytest.approx(0.05)
     assert found.widest[0][:2] == ("c", "f")
 
 
@@ -218,13 +226,13 @@ def test_the_headline_names_the_sides_of_the_users_pairs(tmp_path: Path) -> None
     built_in, given = (
         sentiment.summarize(pairs, *scores, [False, False], "p", seed=0)
         for pairs in (
-            sentiment_pairs.load_pairs(TaskSettings(limit=2)),
-            sentiment_pairs.load_pairs(TaskSettings(data=path)),
+            sentiment.load_pairs(SentimentOptions(limit=2)),
+            sentiment.load_pairs(SentimentOptions(data=path)),
         )
     )
-    assert sentiment.estimates(built_in)[0].statistic == "score, female − male"
-    assert sentiment.estimates(given)[0].statistic == "score, more − less"
-    assert sentiment.estimates(given)[0].value == pytest.approx(0.15)
+    assert built_in.estimates[0].statistic == "score, female − male"
+    assert given.estimates[0].statistic == "score, more − less"
+    assert given.estimates[0].value == pytest.approx(0.15)
 
 
 def test_which_label_is_the_positive_one() -> None:
@@ -242,41 +250,39 @@ def test_which_label_is_the_positive_one() -> None:
 def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     rng = np.random.default_rng(0)
     asked = [
-        toxicity_sentences.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
+        toxicity.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
         for at in range(40)
         for term in ("gay", "white", "")
     ]
     values = rng.random(len(asked))
     found = toxicity.summarize(asked, values, "x", seed=0)
     toxic, named = (np.array([sentence.toxic for sentence in asked]), np.array([sentence.term for sentence in asked]))
-    gay = next(term for term in found.terms if term.name == "gay")
+    gay = {each.statistic: each for each in found.estimates if each.group == "term=gay"}
     chosen = {
         "subgroup": named == "gay",
-        "bpsn": ((named == "gay") & ~toxic) | ((named != "gay") & toxic),
-        "bnsp": ((named == "gay") & toxic) | ((named != "gay") & ~toxic),
+        "BPSN": ((named == "gay") & ~toxic) | ((named != "gay") & toxic),
+        "BNSP": ((named == "gay") & toxic) | ((named != "gay") & ~toxic),
     }
     for name, mine in chosen.items():
-        assert getattr(gay, name).value == pytest.approx(roc_auc_score(toxic[mine], values[mine]))
-    assert found.area.value == pytest.approx(roc_auc_score(toxic, values))
+        assert gay[f"{name} AUC"].value == pytest.approx(roc_auc_score(toxic[mine], values[mine]))
+    assert found.estimates[1].value == pytest.approx(roc_auc_score(toxic, values))
     # the shift: score with the term less the mean over the two terms of the same sentence
     gaps = [values[3 * at] - (values[3 * at] + values[3 * at + 1]) / 2 for at in range(40)]
-    assert gay.shift is not None
-    assert gay.shift.value == pytest.approx(np.mean(gaps))
-    assert gay.n == 40
+    assert gay[toxicity.SHIFT].value == pytest.approx(np.mean(gaps))
+    assert gay[toxicity.SHIFT].n == 40
 
 
 def test_sentences_that_differ_in_the_term_alone_count_as_one_in_an_area() -> None:
     values = np.array([0.1, 0.4, 0.6, 0.3, 0.7, 0.5, 0.9, 0.8])  # of eight sentences, every second one toxic
     asked = {
         terms: [
-            toxicity_sentences.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
-            for at in range(8)
-            for term in terms
+            toxicity.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}") for at in range(8) for term in terms
         ]
         for terms in (("gay",), ("gay", "old", "deaf"))
     }
     once, thrice = (
-        toxicity.summarize(every, np.repeat(values, len(terms)), "x", seed=0).area for terms, every in asked.items()
+        toxicity.summarize(every, np.repeat(values, len(terms)), "x", seed=0).estimates[1]
+        for terms, every in asked.items()
     )
     assert (once.unit, thrice.unit, once.value) == ("", "sentence", thrice.value)
     # three terms with the same scores say nothing more than one: the interval stays as wide but for its quantile
@@ -286,30 +292,28 @@ def test_sentences_that_differ_in_the_term_alone_count_as_one_in_an_area() -> No
 
 @pytest.mark.thorough
 def test_a_planted_shift_of_one_term_is_found() -> None:
-    asked, where = toxicity_sentences.load_sentences(TaskSettings())
+    asked, where = toxicity.load_sentences(ToxicityOptions())
     assert where == "built-in sentences"
     values = np.array([0.9 * sentence.toxic + 0.95 * (sentence.term == "gay") for sentence in asked])
     values += 0.01 * np.random.default_rng(0).random(len(asked))
-    found = {term.name: term for term in toxicity.summarize(asked, values, "x", seed=0).terms}
-    assert found["gay"].shift.low > 0.8  # type: ignore[union-attr]
-    assert found["gay"].bpsn.value == 0.0  # type: ignore[union-attr]
-    assert found["white"].bpsn.value > 0.9  # type: ignore[union-attr]
-    assert found["gay"].subgroup.value == 1.0  # type: ignore[union-attr]
+    estimates = toxicity.summarize(asked, values, "x", seed=0).estimates
+    by_term = {(each.statistic, each.group.removeprefix("term=")): each for each in estimates}
+    assert by_term[toxicity.SHIFT, "gay"].low > 0.8
+    assert by_term["BPSN AUC", "gay"].value == 0.0
+    assert by_term["BPSN AUC", "white"].value > 0.9
+    assert by_term["subgroup AUC", "gay"].value == 1.0
 
 
 def test_data_with_one_class_only_is_refused() -> None:
-    asked = [
-        toxicity_sentences.LabelledSentence("a", True, "gay", "t"),
-        toxicity_sentences.LabelledSentence("b", True, "", "u"),
-    ]
+    asked = [toxicity.LabelledSentence("a", True, "gay", "t"), toxicity.LabelledSentence("b", True, "", "u")]
     with pytest.raises(DataError, match="only toxic or only harmless sentences"):
         toxicity.summarize(asked, np.array([0.1, 0.2]), "x", seed=0)
 
 
 def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
-    asked, where = toxicity_sentences.load_sentences(TaskSettings(data_dir=miniature, limit=60))
+    asked, where = toxicity.load_sentences(ToxicityOptions(data_dir=miniature, limit=60))
     assert where == "60 of 78 sentences of bias_madlibs_77k.csv"
-    every, _ = toxicity_sentences.load_sentences(TaskSettings(data_dir=miniature))
+    every, _ = toxicity.load_sentences(ToxicityOptions(data_dir=miniature))
     assert len(every) == 78
     assert {sentence.text for sentence in asked} < {sentence.text for sentence in every}
     kind = next(sentence for sentence in every if sentence.text == "The mexican baker is kind to everybody")
@@ -319,34 +323,32 @@ def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
 
 
 def test_published_templates_are_read(published: Path) -> None:
-    asked, where = toxicity_sentences.load_sentences(TaskSettings(data_dir=published, limit=500))
+    asked, where = toxicity.load_sentences(ToxicityOptions(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
-    assert [file.name for file in toxicity_sentences.sources(TaskSettings(data_dir=published))] == [
-        "bias_madlibs_77k.csv"
-    ]
+    assert [file.name for file in toxicity.sources(ToxicityOptions(data_dir=published))] == ["bias_madlibs_77k.csv"]
     assert sum(bool(sentence.term) for sentence in asked) > 480  # the rest name an occupation
     assert {sentence.toxic for sentence in asked} == {True, False}
 
 
 def test_other_files_of_comments(published: Path) -> None:
-    tweets = toxicity_sentences.read_sentences(user_source(published / "davidson_hate" / "labeled_data.csv"))
+    tweets = toxicity.read_sentences(user_source(published / "davidson_hate" / "labeled_data.csv"))
     assert sum(one.toxic for one in tweets) == 1430 + 19190  # hate and offensive, as published
-    jigsaw = toxicity_sentences.read_sentences(user_source(published / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = toxicity.read_sentences(user_source(published / "jigsaw_sample" / "train_sample.csv"))
     assert {one.toxic for one in jigsaw} == {True, False}
 
 
 def test_other_formats_of_comments(miniature: Path) -> None:
-    tweets = toxicity_sentences.read_sentences(user_source(miniature / "davidson_hate" / "labeled_data.csv"))
+    tweets = toxicity.read_sentences(user_source(miniature / "davidson_hate" / "labeled_data.csv"))
     assert [one.toxic for one in tweets] == [False, True, False, True, True, False, True, False]
-    jigsaw = toxicity_sentences.read_sentences(user_source(miniature / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = toxicity.read_sentences(user_source(miniature / "jigsaw_sample" / "train_sample.csv"))
     assert [one.toxic for one in jigsaw].count(True) == 14
     assert {one.toxic for one in jigsaw if "you" not in one.text.lower()} == {True, False}
     assert next(one for one in jigsaw if one.text.startswith("Thanks")).toxic is False
 
 
 def test_terms_take_their_article() -> None:
-    assert toxicity_sentences.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
-    assert toxicity_sentences.fill_template("{} people.", "deaf") == "Deaf people."
+    assert toxicity.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
+    assert toxicity.fill_template("{} people.", "deaf") == "Deaf people."
 
 
 def test_grids() -> None:
@@ -357,7 +359,7 @@ def test_grids() -> None:
     with pytest.raises(DataError, match="are not numbers"):
         Grid.parse("batch=many")
     with pytest.raises(DataError, match="rows is 0, expected at least 1"):
-        TaskSettings(rows=0)
+        FineTuningOptions(rows=0)
 
 
 def test_biographies_without_a_test_split_are_refused(tmp_path: Path) -> None:
@@ -382,9 +384,17 @@ def test_a_gap_without_an_interval_does_not_exclude_zero() -> None:
     nothing = Estimate(0.0, method="no spread", n=2)
     gap = coreference.AccuracyGap(nothing, nothing, nothing)
     result = winobias.WinoBiasResult([], [], {"all": gap}, {}, ())
-    (answer,) = winobias.conclude([observation(result)], TaskSettings()).answers
-    assert "excludes" not in answer
+    (answer,) = winobias.conclude([observation(result)], TaskOptions()).finding.answers
+    assert "no interval" in answer
     assert "nan" not in answer
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """What a task of another package measures."""
+
+    kind: str
+    estimates: tuple[Estimate, ...]
 
 
 def test_a_task_object_is_run_in_place_of_a_name(tmp_path: Path) -> None:
@@ -394,14 +404,17 @@ def test_a_task_object_is_run_in_place_of_a_name(tmp_path: Path) -> None:
         title="Mine",
         question="Is it mine?",
         needs="lm",
-        observe=lambda session, settings: (session.lm.kind, settings.seed, settings.limit),
-        conclude=lambda observations, _: Finding((str(observations[0].result),), (table,)),
-        estimates=lambda result: [Estimate(float(result[1]), statistic="seed", n=1)],
+        observe=lambda session, options: Seeds(
+            session.lm.kind, (Estimate(float(options.seed), statistic="seed", n=options.limit),)
+        ),
+        conclude=lambda observations, _: Conclusion(
+            Finding((observations[0].result.kind,), (table,)), observations[0].estimates
+        ),
         citation="none",
     )
     done = unmask.task(task, zoo.folder("gpt2"), seed=5, limit=2, offline=True, out=tmp_path / "out")
-    assert done.findings[0].finding.answers == ("('causal', 5, 2)",)
-    assert [(each.measure, each.statistic, each.value) for each in done.estimates] == [("mine", "seed", 5.0)]
+    assert done.findings[0].finding.answers == ("causal",)
+    assert [(each.measure, each.statistic, each.value, each.n) for each in done.estimates] == [("mine", "seed", 5.0, 2)]
     assert (done.meta["title"], done.meta["lead"]) == ("Mine: gpt2", "Is it mine?")
 
 

@@ -12,13 +12,15 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingArguments
 
 import unmask
-from unmask.core.errors import DataError, ModelError
+from unmask.core.errors import ModelError, UnknownName
 from unmask.data import biasbios
-from unmask.tasks import BiasCallback, Grid, TaskSettings
+from unmask.tasks import BiasCallback, Grid, TaskOptions
+from unmask.tasks.biasbios import BiasBiosOptions
+from unmask.tasks.winogender import WinogenderOptions
 
 from .tiny_models import biographies, evaluate, untrained_model
 
-QUICK = TaskSettings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
+QUICK = BiasBiosOptions(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
 
 
 @pytest.mark.thorough
@@ -27,7 +29,7 @@ def test_the_curve_ends_at_the_result_of_plain_fine_tuning(tmp_path: Path) -> No
     settings = replace(QUICK, train=path)
     models = [untrained_model(), untrained_model("roberta")]
     done = unmask.task("biasbios", models, settings=settings, out=tmp_path / "out", offline=True)
-    ((table,), (plot,)) = done.findings[0].finding.tables, done.findings[0].finding.plots
+    table, plot = done.findings[0].finding.tables[0], done.findings[0].finding.plots[0]
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     names = list(dict.fromkeys(row["model"] for row in rows))
     assert names == ["untrained-bert-uncased", "untrained-roberta"]
@@ -59,7 +61,7 @@ def test_points_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_zero_shot_task_has_no_bias_curve() -> None:
-    with pytest.raises(DataError, match="winobias does no fine-tuning"):
+    with pytest.raises(UnknownName, match="no option named 'every'"):
         unmask.task("winobias", untrained_model(), every=5, offline=True)
 
 
@@ -97,11 +99,11 @@ def trainer(folder: Path, report_to: str = "none") -> Trainer:
 
 @pytest.mark.thorough
 def test_the_callback_logs_through_the_trainer_without_changing_the_training(tmp_path: Path, miniature: Path) -> None:
-    settings = TaskSettings(data_dir=miniature, limit=4)
+    options = WinogenderOptions(data_dir=miniature, limit=4)
     plain = trainer(tmp_path / "a")
     plain.train()
     watched = trainer(tmp_path / "b")
-    callback = BiasCallback(watched, "winogender", every=2, settings=settings)
+    callback = BiasCallback(watched, "winogender", every=2, options=options)
     watched.add_callback(callback)
     watched.train()
     assert list(callback.headlines) == [2, 4]
@@ -111,7 +113,7 @@ def test_the_callback_logs_through_the_trainer_without_changing_the_training(tmp
         assert torch.equal(one, other)
     folder = tmp_path / "saved"
     watched.save_model(str(folder))
-    after = evaluate("winogender", [folder], settings)
+    after = evaluate("winogender", [folder], options)
     assert callback.headlines[4].value == pytest.approx(after.observations[0].result.gaps["all"].gap.value)
 
 
@@ -119,7 +121,7 @@ def test_the_callback_logs_through_the_trainer_without_changing_the_training(tmp
 def test_bias_is_logged_to_tensorboard(tmp_path: Path, miniature: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "logs"))
     watched = trainer(tmp_path / "run", "tensorboard")
-    watched.add_callback(BiasCallback(watched, "winobias", every=2, settings=TaskSettings(data_dir=miniature, limit=3)))
+    watched.add_callback(BiasCallback(watched, "winobias", every=2, options=TaskOptions(data_dir=miniature, limit=3)))
     watched.train()
     file = next(tmp_path.rglob("events.out.tfevents*"))
     read = EventAccumulator(str(file.parent))

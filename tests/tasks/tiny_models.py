@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,8 +18,8 @@ import reference
 import zoo
 from unmask.core.options import Opening, Options, Serving
 from unmask.models.eraser import Eraser, save_eraser
-from unmask.tasks import Task, TaskSettings, find
-from unmask.tasks.run import TaskResult, evaluate_models
+from unmask.tasks import Task, TaskOptions, find
+from unmask.tasks.run import TaskEvaluation, TaskResult, evaluate_models
 
 FILLER = ("every", "day", "in", "the", "city", "with", "people", "from", "school", "and", "old", "friends", "now")
 TOPIC = {"nurse": "sick", "surgeon": "money"}
@@ -38,12 +39,16 @@ def untrained_model(name: str = "bert-uncased") -> Path:
     return folder
 
 
-def evaluate(task: str | Task, models: Sequence[Path | str], settings: TaskSettings) -> TaskResult:
-    """What `unmask.task` computes before it is written: the observations and the finding."""
-    opening, options = Opening(device="cpu", offline=True), Options(store=False, offline=True)
+def evaluate(task: str | Task, models: Sequence[Path | str], settings: TaskOptions) -> TaskResult:
+    """What `unmask.task` computes before it is written: the observations and the conclusion.
+
+    Options that several tasks have are those of the task.
+    """
+    chosen = find(task)
+    own = chosen.pick_options({field.name: getattr(settings, field.name) for field in fields(settings)})
+    how = (Opening(device="cpu", offline=True), Serving(), Options(store=False, offline=True))
     with TemporaryDirectory() as folder:
-        how, names = (opening, Serving()), [str(each) for each in models]
-        return evaluate_models(find(task), names, Path(folder), settings, how, options)
+        return evaluate_models(TaskEvaluation(chosen, own, *how), [str(model) for model in models], Path(folder))
 
 
 def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Path:

@@ -1,8 +1,8 @@
 """The registry of measures, datasets, mitigations, tasks and diagnoses.
 
-A thing is found by being there: every module-level object of the right type in a module of the package (or in its
-one module `catalog`), and every object that another installed package offers through an entry point, belongs to the
-registry. Nothing is imported before the first look-up, and the functions of a catalogue not before they are called.
+A thing is found by being there: every module-level object of the right type in a module of the package, and every
+object that another installed package offers through an entry point, belongs to the registry. Nothing is imported before
+the first look-up; a module that makes a thing imports what is slow in functions.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
+from operator import attrgetter
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -33,8 +36,8 @@ class Registry(Mapping[str, T], Generic[T]):
         *,
         home: str,
         group: str,
-        name_of: Callable[[T], str] = lambda thing: thing.name,  # type: ignore[attr-defined]
         order: Callable[[T], Any] = lambda _: 0,
+        constructor: str = "",
     ) -> None:
         """Create it.
 
@@ -43,11 +46,13 @@ class Registry(Mapping[str, T], Generic[T]):
             type_: the type of the things.
             home: the package whose modules are searched, such as "unmask.measures", or one module.
             group: the entry point group of other packages, such as "unmask.measures".
-            name_of: the name of a thing.
             order: sort key that comes before the name.
+            constructor: the call that makes a thing, such as "Task("; modules of the package without it are not
+                imported, because they may import what is slow.
         """
+        self._constructor = constructor
         self.kind, self.group = kind, group
-        self._type, self._home, self._name_of, self._order = type_, home, name_of, order
+        self._type, self._home, self._name_of, self._order = type_, home, attrgetter("name"), order
 
     def find(self, wanted: str | T) -> T:
         """The thing called `wanted`, or `wanted` itself if it is one."""
@@ -104,13 +109,15 @@ class Registry(Mapping[str, T], Generic[T]):
     def _built_in(self) -> dict[str, T]:
         """The things of the package itself, sorted."""
         home = import_module(self._home)
-        if hasattr(home, "__path__"):
-            names = [module.name for module in pkgutil.iter_modules(home.__path__)]
-            modules = [import_module(f"{self._home}.{name}") for name in names]
-        else:
-            modules = [home]
+        names = [f"{self._home}.{module.name}" for module in pkgutil.iter_modules(getattr(home, "__path__", ()))]
+        modules = [import_module(name) for name in names if self._makes_one(name)] if names else [home]
         things = {self._name_of(thing): thing for module in modules for thing in self._things_in(vars(module))}
         return dict(sorted(things.items(), key=lambda pair: (self._order(pair[1]), pair[0])))
+
+    def _makes_one(self, module: str) -> bool:
+        """Whether the source of a module has the constructor."""
+        spec = find_spec(module)
+        return spec is not None and self._constructor in Path(str(spec.origin)).read_text(encoding="utf-8")
 
     def _load(self, point: EntryPoint, described: str) -> Iterable[T]:
         """The things of an entry point: an object, a sequence of them, or a module that has some."""

@@ -274,6 +274,13 @@ _GAPS = tuple(
         ("RMS TPR gap", (0.0, 1.0)),
     )
 )
+ACCURACY_GAP = Statistic(
+    name="pro − anti accuracy, points",
+    words="accuracy with the stereotype minus that against it",
+    unit="points",
+    digits=1,
+    scale=(-100.0, 100.0),
+)
 _CORRELATIONS = tuple(
     Statistic(name=name, words=name, unit="correlation", better=None, scale=(-1.0, 1.0))
     for name in ("r with share of women", "correlation", "item-correlation", "rank-correlation", "spearman", "tau")

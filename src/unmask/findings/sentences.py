@@ -65,6 +65,18 @@ def change(what: str, difference: Value, *, p: float | None = None, of: Statisti
     return _unseen(what, "change", difference, facts.digits, facts.change_unit)
 
 
+def difference(what: str, first: str, second: str, estimate: Estimate) -> str:
+    """Two groups compared: `true positive rate: higher for women than for men, by 0.031 (0.010 to 0.052)`."""
+    facts, where = statistic(estimate.statistic), verdict(estimate)
+    unit = "" if facts.unit.startswith("difference") else facts.change_unit
+    if where == "too few":
+        return cannot_tell(what, too_few(estimate.n, "item"))
+    if where not in ("above", "below"):
+        return _unseen(what, "difference", estimate, facts.digits, unit)
+    text = quantity(abs(estimate), unit, facts.digits)
+    return f"{what}: {'higher' if where == 'above' else 'lower'} {first} than {second}, by {text}"
+
+
 def size(what: str, value: Value, unit: str = "", digits: int = 2) -> str:
     """A size without direction: `halves of the pairs differ by 3.1 points (2.0 to 4.2)`."""
     return f"{what} {quantity(value, unit, digits)}"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from unmask.core.estimate import Estimate, Value
+from unmask.core.statistic import statistic
 from unmask.findings.model import Cell, Table
 
 HEADINGS: Mapping[str, str] = {"p_holm": "p (Holm)", "null": "reference value", "design_effect": "design effect"}
@@ -27,7 +28,7 @@ def table(
     across: str = "",
     note: str = "",
 ) -> Table:
-    """The estimates as a table, in their order.
+    """The estimates as a table, in their order, with the decimals of their statistics.
 
     Args:
         title: of the table.
@@ -38,6 +39,7 @@ def table(
             are then those of the first estimate of a row.
         note: how to read it.
     """
+    estimates = list(estimates)
     names, beside = _getters(rows), _getters(columns if not across or columns != ("value",) else ())
     grouped: dict[tuple[Cell, ...], list[Estimate]] = {}
     for number, estimate in enumerate(estimates):
@@ -49,7 +51,8 @@ def table(
         by_column = {_field(across, estimate): _value(estimate) for estimate in members} if across else {}
         wide = tuple(by_column.get(name) for name in spread)
         cells.append((*key[: len(names)], *wide, *(get(members[0]) for get in beside.values())))
-    return Table(title, (*names, *map(str, spread), *beside), tuple(cells), note)
+    digits = max((statistic(estimate.statistic).digits for estimate in estimates), default=2)
+    return Table(title, (*names, *map(str, spread), *beside), tuple(cells), note, digits)
 
 
 def _getters(columns: Columns) -> dict[str, Callable[[Estimate], Cell]]:

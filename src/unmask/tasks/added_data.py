@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,12 +23,9 @@ from unmask.data.examples import Example, user_source
 from unmask.data.language import split_sentences
 from unmask.findings import Cell, Table
 from unmask.stats.intervals import mean_interval, mean_test
-from unmask.stats.roc import roc_auc, roc_auc_difference
-from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
-from unmask.tasks.toxicity_sentences import LABELS, label_sentence, term_pattern
-
-if TYPE_CHECKING:
-    from unmask.tasks.toxicity import ScoredSentences
+from unmask.stats.roc import roc_auc_difference
+from unmask.tasks.spec import TaskData, TaskObservation
+from unmask.tasks.toxicity import LABELS, TERM, label_sentence, term_pattern
 
 LENGTHS = (20, 60, 180, 540, 1620, 4860)  # characters: the bounds of the paper's classes of length
 WITH = "with added data"
@@ -46,12 +42,10 @@ class AddedExamples:
     by_term: Counter[str]
 
 
-def variants(settings: TaskSettings, data: TaskData) -> dict[str, TaskData]:
-    """The training data, and with `settings.added` the same with harmless examples of its terms."""
-    if settings.added is None:
-        return {"": data}
-    source = user_source(settings.added)
-    added = choose_examples(data.train, _texts(settings.added))
+def with_added(data: TaskData, path: Path) -> dict[str, TaskData]:
+    """The training data, and the same with harmless examples of its terms."""
+    source = user_source(path)
+    added = choose_examples(data.train, _texts(path))
     if not added.wanted:
         raise DataError("no identity term is more often toxic than other training examples: there is nothing to add")
     if not added.examples:
@@ -124,19 +118,24 @@ def added_tables(observations: Sequence[TaskObservation], seed: int) -> tuple[Ta
     whole: list[tuple[Cell, ...]] = []
     by_term: list[tuple[Cell, ...]] = []
     for without, with_data in zip(observations[::2], observations[1::2], strict=True):
-        a, b = without.result.scored, with_data.result.scored
-        terms = sorted(set(a.terms.tolist()) - {""})
-        found = roc_auc_difference(a.toxic, b.values, a.values, a.units())
-        before, after = without.result.area.value, with_data.result.area.value
-        whole.append((without.name, "all sentences", 1, before, after, found, found.p))
+        model, a, b = without.name, without.result.scored, with_data.result.scored
+        before, after = (_areas(observation) for observation in (without, with_data))
+        change = roc_auc_difference(a.toxic, b.values, a.values, a.units())
+        all_sentences = (before["AUC", "all"], after["AUC", "all"])
+        whole.append((model, "all sentences", 1, *all_sentences, change, change.p))
         for kind in ("subgroup", "BPSN", "BNSP"):
-            areas = np.array([each for term in terms if (each := _areas(a, b, term, kind)) is not None]).reshape(-1, 2)
-            gaps = np.abs(areas - np.array([before, after]))
+            areas = np.array([(before[key], after[key]) for key in before if key[0] == f"{kind} AUC"]).reshape(-1, 2)
+            gaps = np.abs(areas - np.array(all_sentences))
             for name, values in ((f"{kind}, mean", areas), (f"{kind}, mean distance from all", gaps)):
                 changes = values[:, 1] - values[:, 0]
-                change = mean_interval(changes, rng=generator(seed, name), unit="terms")
-                whole.append((without.name, name, len(values), *values.mean(0), change, mean_test(changes, 0.0)))
-        by_term += [row for term in terms if (row := _term_row(without.name, a, b, term)) is not None]
+                mean = mean_interval(changes, rng=generator(seed, name), unit="terms")
+                whole.append((model, name, len(values), *values.mean(0), mean, mean_test(changes, 0.0)))
+        for statistic, group in before:
+            if statistic == "BPSN AUC":
+                term = group.removeprefix(TERM)
+                of = a.areas(term)["BPSN"]
+                change = roc_auc_difference(a.toxic[of], b.values[of], a.values[of], a.units(of))
+                by_term.append((model, term, before[statistic, group], after[statistic, group], change, change.p))
     return (
         Table(
             "AUC without and with added data",
@@ -156,20 +155,7 @@ def added_tables(observations: Sequence[TaskObservation], seed: int) -> tuple[Ta
     )
 
 
-def _areas(a: ScoredSentences, b: ScoredSentences, term: str, kind: str) -> tuple[float, float] | None:
-    """An AUC of a term by either classifier; None where the sentences have one label only."""
-    of = a.areas(term)[kind]
-    toxic = a.toxic[of]
-    if toxic.all() or not toxic.any():
-        return None
-    first, second = (roc_auc(toxic, each.values[of]).value for each in (a, b))
-    return first, second
-
-
-def _term_row(model: str, a: ScoredSentences, b: ScoredSentences, term: str) -> tuple[Cell, ...] | None:
-    """The BPSN AUC of a term by both classifiers."""
-    if (areas := _areas(a, b, term, "BPSN")) is None:
-        return None
-    of = a.areas(term)["BPSN"]
-    found = roc_auc_difference(a.toxic[of], b.values[of], a.values[of], a.units(of))
-    return (model, term, *areas, found, found.p)
+def _areas(observation: TaskObservation) -> dict[tuple[str, str], float]:
+    """The AUCs of a classifier by statistic and group."""
+    estimates = observation.result.estimates
+    return {(each.statistic, each.group): each.value for each in estimates if each.statistic.endswith("AUC")}

@@ -29,6 +29,8 @@ from unmask.stats.paired import cross_tabulate, mcnemar_p
 from unmask.stats.shares import HitCounts, difference_interval, difference_test, share_interval
 from unmask.stats.units import units_of_items
 
+PREFERENCE = "stereotypical pronoun likelier, %"
+
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceAnswer:
@@ -90,16 +92,12 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
 
 def _completed_text(item: CoreferenceItem, person: str) -> tuple[str, tuple[int, int]]:
     """The text that ends with a candidate, and where the candidate is."""
-    before, phrase = _continuation(item, person)
-    return f"{before}{phrase}.", (len(before), len(before) + len(phrase))
-
-
-def _continuation(item: CoreferenceItem, person: str) -> tuple[str, str]:
-    """The text before a candidate, and the candidate as it is scored."""
     before = f'{item.text} "{item.pronoun}" refers to '
-    if SOMEONE in (item.gold, item.other):
-        return before, person if person == SOMEONE else f"the {person}"
-    return f"{before}the ", person
+    if SOMEONE in (item.gold, item.other):  # the article is part of what is scored
+        person = person if person == SOMEONE else f"the {person}"
+    else:
+        before += "the "
+    return f"{before}{person}.", (len(before), len(before) + len(person))
 
 
 def pronoun_preferences(
@@ -108,18 +106,16 @@ def pronoun_preferences(
     """Score every pair of a pro- and an anti-stereotyped sentence by `pronoun`."""
     session.lm.prime([item.text for pair in pairs for item in pair])
     probes: dict[int, tuple[Probe, Probe]] = {}
-    preferences = []
+    reasons: dict[int, str] = {}
     for at, (pro, anti) in enumerate(pairs):
         try:
             probes[at] = _pronouns(session.lm, pro, anti)
-            preferences.append(PronounPreference(pro, NAN))
         except Unscorable as error:
-            preferences.append(PronounPreference(pro, NAN, error.reason))
+            reasons[at] = error.reason
     readings = session.read([probe for both in probes.values() for probe in both], "pronouns")
-    for at, both in probes.items():
-        fits, other = (float(readings[probe].logprobs.sum()) for probe in both)
-        preferences[at] = replace(preferences[at], difference=fits - other)
-    return preferences
+    scores = {at: [float(readings[probe].logprobs.sum()) for probe in both] for at, both in probes.items()}
+    differences = {at: fitting - other for at, (fitting, other) in scores.items()}
+    return [PronounPreference(pro, differences.get(at, NAN), reasons.get(at, "")) for at, (pro, _) in enumerate(pairs)]
 
 
 def pro_anti_pairs(items: Sequence[CoreferenceItem]) -> list[tuple[CoreferenceItem, CoreferenceItem]]:
@@ -156,6 +152,24 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
     )
 
 
+def accuracies(answers: Sequence[CoreferenceAnswer], group: str, *, seed: int) -> dict[str, Estimate]:
+    """Percent right by a group of the sentences, with intervals over occupations."""
+    by_name: dict[str, list[CoreferenceAnswer]] = {}
+    for answer in answers:
+        if not answer.reason:
+            by_name.setdefault(answer.item.groups[group], []).append(answer)
+    return {
+        name: Estimate.of(
+            accuracy(hit_counts(part), seed, name),
+            statistic="accuracy, %",
+            group=f"{group}={name}",
+            null=50.0,
+            n=len(part),
+        )
+        for name, part in by_name.items()
+    }
+
+
 def hit_counts(answers: Sequence[CoreferenceAnswer]) -> HitCounts:
     """The right answers of each template, and how many were given; without templates each item is one."""
     units = [answer.item.groups.get("template", answer.item.id.rpartition("/")[0]) for answer in answers]
@@ -171,9 +185,8 @@ def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, labe
     values = np.array([preference.difference for preference in scored])
     units = units_of_items([preference.pro.groups for preference in scored])
     counts = HitCounts(np.sign(values) / 2 + 0.5, np.ones_like(values), units)
-    rate, name = accuracy(counts, seed, label), "stereotypical pronoun likelier, %"
-    unscored = len(preferences) - values.size
-    return Estimate.of(rate, statistic=name, group=_group(label), null=50.0, n=values.size, unscored=unscored)
+    named = {"statistic": PREFERENCE, "group": _group(label), "n": values.size}
+    return Estimate.of(accuracy(counts, seed, label), null=50.0, unscored=len(preferences) - values.size, **named)
 
 
 def _group(label: str) -> str:

@@ -17,16 +17,16 @@ import numpy as np
 
 from unmask.core.boundary import read_json, validate
 from unmask.core.errors import ResultError
-from unmask.core.estimate import Value
+from unmask.core.estimate import Estimate, Value
 from unmask.core.files import make_folder, write_json, writing
 from unmask.core.options import Opening
 from unmask.core.progress import Progress, with_label
-from unmask.data.examples import Example, Source, user_source
+from unmask.data.examples import Example
 from unmask.models.checkpoint import device_for
 from unmask.models.classifier import Classifier, ClassifierInput, TextOrPair, new_classifier
 from unmask.models.folder import quiet
 from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval, target_values
-from unmask.tasks.spec import Grid, TaskData, TaskSettings
+from unmask.tasks.spec import FineTuningOptions, Grid, TaskData
 from unmask.training import EvalCallback, TrainSettings, train
 from unmask.training.distributed import on_main_process, world_size
 from unmask.training.spec import PRECISIONS, uses_bf16
@@ -44,7 +44,7 @@ class FineTuneJob:
 
     ref: str | Path
     data: TaskData
-    settings: TaskSettings
+    options: FineTuningOptions
     folder: Path
     opening: Opening
     progress: Progress | None = None
@@ -52,8 +52,8 @@ class FineTuneJob:
 
     def classifier(self) -> Classifier:
         """The model with a new head."""
-        settings, labels = self.settings, self.data.labels
-        classifier = new_classifier(self.ref, self.opening, labels=labels, seed=settings.seed, length=settings.length)
+        options, labels = self.options, self.data.labels
+        classifier = new_classifier(self.ref, self.opening, labels=labels, seed=options.seed, length=options.length)
         classifier.encodings = self.encodings
         return classifier
 
@@ -90,6 +90,13 @@ class FineTuned:
     dev_examples: int
     test_examples: int
 
+    @property
+    def estimates(self) -> list[Estimate]:
+        """The scores on the test data, if there are any, and on the validation data."""
+        scores = (("test", self.test, self.test_examples), ("validation", self.dev, self.dev_examples))
+        fields = {"statistic": self.metric}
+        return [Estimate.of(value, group=f"split={split}", n=n, **fields) for split, value, n in scores if value]
+
     def facts(self) -> dict[str, Any]:
         """What a result records: everything but the classifier."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "classifier"}
@@ -99,26 +106,6 @@ def model_facts(classifier: Classifier) -> dict[str, Any]:
     """The facts about the checkpoint a classifier was opened from."""
     assert classifier.facts is not None
     return asdict(classifier.facts)
-
-
-def user_data(
-    settings: TaskSettings, labels: tuple[str, ...], load: Callable[[Source], tuple[Example, ...]]
-) -> TaskData | None:
-    """The user's training and validation files; without the second, the last tenth of the first."""
-    if not (files := user_files(settings)):
-        return None
-    parts = [load(file) for file in files]
-    if len(parts) == 1:
-        (rows,) = parts
-        parts = [rows[: -len(rows) // 10], rows[-len(rows) // 10 :]]
-    train, dev = parts
-    return TaskData(labels, train, dev, (), files)
-
-
-def user_files(settings: TaskSettings) -> tuple[Source, ...]:
-    """The user's training file and, with it, the validation file."""
-    paths = (settings.train, settings.dev) if settings.train is not None else ()
-    return tuple(user_source(path) for path in paths if path is not None)
 
 
 def read_trials(path: Path) -> list[Trial]:
@@ -131,7 +118,7 @@ def fine_tune(job: FineTuneJob) -> FineTuned:
     from safetensors.torch import load_file
 
     trials = read_trials(job.folder / TRIALS)
-    precision = PRECISIONS[uses_bf16(job.settings.bf16, device_for(job.opening.device))]
+    precision = PRECISIONS[uses_bf16(job.options.bf16, device_for(job.opening.device))]
 
     def run_trial(grid_point: Trial) -> Trial:
         trial = replace(grid_point, precision=precision)
@@ -143,7 +130,7 @@ def fine_tune(job: FineTuneJob) -> FineTuned:
         trials.append(on_main_process(lambda: _score_trial(job, classifier, trained, trials)))
         return trials[-1]
 
-    best = greedy_search(job.settings.grid, run_trial)
+    best = greedy_search(job.options.grid, run_trial)
     classifier = job.classifier()
     classifier.model.load_state_dict(load_file(job.folder / BEST / "model.safetensors"), strict=False)
     return evaluate_fine_tuned(job, classifier, best, trials, job.data.dev, job.data.test)
@@ -158,7 +145,7 @@ def evaluate_fine_tuned(
     test: Sequence[Example] = (),
 ) -> FineTuned:
     """A fine-tuned classifier with its scores on validation and test examples."""
-    labels, seed = job.data.labels, job.settings.seed
+    labels, seed = job.data.labels, job.options.seed
     return FineTuned(
         classifier=classifier,
         chosen=chosen,
@@ -167,7 +154,7 @@ def evaluate_fine_tuned(
         test=score_with_interval(classifier, test, labels, seed=seed) if test else None,
         majority_share=majority_share(test or dev) if labels else None,
         metric=job.data.metric,
-        train_examples=len(sample_examples(job.data.train, job.settings)),
+        train_examples=len(sample_examples(job.data.train, job.options)),
         dev_examples=len(dev),
         test_examples=len(test),
     )
@@ -185,11 +172,11 @@ def greedy_search(grid: Grid, evaluate: Callable[[Trial], Trial]) -> Trial:
 
 
 def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]) -> tuple[Classifier, Trial]:
-    """Fine-tune with the first value of each list; call `evaluate` before and every `settings.every` steps.
+    """Fine-tune with the first value of each list; call `evaluate` before and every `every` steps.
 
     Returns the classifier and the trial with its number of training steps, without a score.
     """
-    grid, classifier = job.settings.grid, job.classifier()
+    grid, classifier = job.options.grid, job.classifier()
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
     evaluate(0, classifier)
 
@@ -198,7 +185,7 @@ def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]
         current.encodings = job.encodings
         evaluate(step, current)
 
-    callback = EvalCallback(job.settings.every or 500, evaluate_step)
+    callback = EvalCallback(job.options.every or 500, evaluate_step)
     return classifier, train_trial(job, classifier, trial, job.folder / "training", callbacks=(callback,))
 
 
@@ -246,8 +233,8 @@ def train_trial(
 
     from unmask.training.collators import padding_multiple
 
-    settings, labels, multiple = job.settings, job.data.labels, padding_multiple(classifier.model)
-    examples = sample_examples(job.data.train, settings)
+    options, labels, multiple = job.options, job.data.labels, padding_multiple(classifier.model)
+    examples = sample_examples(job.data.train, options)
     rescale_pooler(classifier, examples)
     if not labels:
         _init_regression_bias(classifier.model, float(np.mean(target_values(examples, labels))))
@@ -263,11 +250,11 @@ def train_trial(
         epochs=trial.epochs,
         lr=trial.rate,
         batch=trial.batch,
-        seed=settings.seed,
-        warmup=int(WARMUP * min(steps, settings.steps or steps)),
-        save_every=settings.save_every,
-        steps=settings.steps,
-        bf16=settings.bf16,
+        seed=options.seed,
+        warmup=int(WARMUP * min(steps, options.steps or steps)),
+        save_every=options.save_every,
+        steps=options.steps,
+        bf16=options.bf16,
     )
     result = train(
         classifier.model,

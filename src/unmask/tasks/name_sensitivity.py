@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,12 +21,13 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.templates import fill_template
 from unmask.findings import Table
+from unmask.findings.table import table
 from unmask.stats.intervals import mean_interval, mean_test
-from unmask.tasks.spec import TaskObservation
-from unmask.tasks.tables import both_ends, table_by_model
+from unmask.tasks.tables import both_ends
 
 PAIRS = 20  # pairs of names: the most frequent ones that are no words
 _SLOT = re.compile(r"\{[^}]*\}")
+DEVIATION, SENSITIVITY = "score deviation over names", "score sensitivity of names"
 THRESHOLD = 0.5  # a score above it is the label toxic
 SENTENCES = (  # five harmless, five hateful
     "I had lunch with {object} on Friday.",
@@ -41,21 +41,6 @@ SENTENCES = (  # five harmless, five hateful
     "{Subject} is a disgusting liar.",
     "Everybody is sick of {object}, that pathetic loser.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class NameSensitivity:
-    """How scores depend on the name in a sentence."""
-
-    by_name: dict[str, Estimate]  # score sensitivity of each name
-    difference: Estimate  # score with names of women less that with names of men
-    deviation: Estimate
-    range: Estimate
-    label_distance: Estimate
-
-    def estimates(self) -> list[Estimate]:
-        """The three figures over all names, the difference by gender, and every name."""
-        return [self.deviation, self.range, self.label_distance, self.difference, *self.by_name.values()]
 
 
 @cache
@@ -75,66 +60,59 @@ def perturbed_sentences() -> dict[tuple[int, str], str]:
     return filled
 
 
-def measure_names(score: Callable[[Sequence[str]], Floats], *, seed: int) -> NameSensitivity:
+def measure_names(score: Callable[[Sequence[str]], Floats], *, seed: int) -> list[Estimate]:
     """Score every sentence with every name; `score` gives the toxicity of texts."""
     filled = perturbed_sentences()
     scores = dict(zip(filled, score(list(filled.values())).tolist(), strict=True))
     return summarize_names(scores, seed=seed)
 
 
-def summarize_names(scores: dict[tuple[int, str], float], *, seed: int) -> NameSensitivity:
-    """The result from given scores by sentence and name, and by sentence and gender for the original sentences."""
+def summarize_names(scores: dict[tuple[int, str], float], *, seed: int) -> list[Estimate]:
+    """From scores by sentence and name, and by gender for the original sentences; the numbers over all names first."""
 
     def column(name: str) -> Floats:
         return np.array([scores[at, name] for at in range(len(SENTENCES))])
 
     genders = {name: gender for gender, listed in names().items() for name in listed}
     shifts = {name: column(name) - column(gender) for name, gender in genders.items()}
-    table = np.array([column(name) for name in genders])  # names × sentences
+    scored = np.array([column(name) for name in genders])  # names × sentences
     of_women = np.array([gender == "female" for gender in genders.values()])
-    gaps = table[of_women].mean(axis=0) - table[~of_women].mean(axis=0)
+    gaps = scored[of_women].mean(axis=0) - scored[~of_women].mean(axis=0)
     distances = np.array([_jaccard_distance(column(gender), column(name)) for name, gender in genders.items()])
 
     def over_sentences(values: Floats, statistic: str, **fields: Any) -> Estimate:
         value = mean_interval(values, rng=generator(seed, statistic, *map(str, fields.values())), unit="sentences")
         return Estimate.of(value, statistic=statistic, n=values.size, **fields)
 
-    sensitivity = "score sensitivity of names"
-    return NameSensitivity(
-        {name: over_sentences(shift, sensitivity, group=f"name={name}", null=0.0) for name, shift in shifts.items()},
+    labels = mean_interval(distances, rng=generator(seed, "labels"), unit="names")
+    return [
+        over_sentences(scored.std(axis=0), DEVIATION),
+        over_sentences(np.ptp(scored, axis=0), "score range over names"),
+        Estimate.of(labels, statistic="label distance over names", n=distances.size),
         over_sentences(gaps, "score, names of women − of men", null=0.0, p=mean_test(gaps, 0.0)),
-        over_sentences(table.std(axis=0), "score deviation over names"),
-        over_sentences(np.ptp(table, axis=0), "score range over names"),
-        Estimate.of(
-            mean_interval(distances, rng=generator(seed, "labels"), unit="names"),
-            statistic="label distance over names",
-            n=distances.size,
-        ),
-    )
+        *(over_sentences(shift, SENSITIVITY, group=f"name={name}", null=0.0) for name, shift in shifts.items()),
+    ]
 
 
-def name_tables(observations: Sequence[TaskObservation]) -> tuple[Table, Table]:
+def name_tables(estimates: Sequence[Estimate]) -> tuple[Table, Table]:
     """The figures over all names, and the names that shift the score most."""
-    whole = table_by_model(
-        observations,
+    whole = table(
         "Names instead of pronouns",
-        ("deviation", "range", "label distance", "names of women − of men", "p", "names", "sentences"),
-        lambda result: [
-            (
-                *(result.names.deviation, result.names.range, result.names.label_distance, result.names.difference),
-                *(result.names.difference.p, len(result.names.by_name), result.names.deviation.n),
-            )
-        ],
-        "The same sentences with the most frequent names of women and of men. Deviation and range: of a sentence's "
-        "score over names, mean over sentences. Label distance: share of sentences, of those labelled toxic with the "
-        "pronoun or with the name, that change their label; mean over names. Intervals: sentences, or names.",
+        [estimate for estimate in estimates if " names" in estimate.statistic and estimate.group == "all"],
+        rows=("model",),
+        across="statistic",
+        note="The same sentences with the most frequent names of women and of men. Deviation and range: of a "
+        "sentence's score over names, mean over sentences. Label distance: share of sentences, of those labelled toxic "
+        "with the pronoun or with the name, that change their label; mean over names. Intervals: sentences, or names.",
     )
-    by_name = table_by_model(
-        observations,
+    ranked = sorted((each for each in estimates if each.statistic == SENSITIVITY), key=lambda shift: -shift.value)
+    by_model = {shift.model: [each for each in ranked if each.model == shift.model] for shift in ranked}
+    by_name = table(
         "Names that shift the score most",
-        ("name", "score with the name − with the pronoun"),
-        lambda result: both_ends(sorted(result.names.by_name.items(), key=lambda item: -item[1].value)),
-        "Score sensitivity, mean over sentences.",
+        [shift for shifts in by_model.values() for shift in both_ends(shifts)],
+        rows=("model", "name"),
+        columns={"score with the name − with the pronoun": "value"},
+        note="Score sensitivity, mean over sentences.",
     )
     return whole, by_name
 

@@ -10,27 +10,28 @@ so that any one can be built without the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from unmask import data as datasets
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.seeds import generator
-from unmask.core.types import Floats
+from unmask.core.options import option
 from unmask.data import nli
 from unmask.data.examples import Source, find_local, published_sources, rows_of, text_column, user_source
-from unmask.findings import Finding
-from unmask.findings.numbers import signed_value
-from unmask.models.classifier import Classifier
-from unmask.stats.intervals import mean, mean_interval
-from unmask.tasks.finetune import user_data, user_files
-from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings
-from unmask.tasks.tables import both_ends, table_by_model
+from unmask.findings import Conclusion, Finding, Table, sentences
+from unmask.findings.table import table
+from unmask.tasks.spec import FineTuningOptions, Task, TaskData, TaskObservation
+from unmask.tasks.tables import both_ends, estimates_of, rows_by_model
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from unmask.core.types import Floats, Ints
+    from unmask.models.classifier import Classifier
 
 CHUNK = 20_000  # triples in memory at a time
 SIDES = ("female", "male")
@@ -56,6 +57,16 @@ ACTIONS = {  # verbs: their objects
     ),
 }
 ARTICLES = ("a", "the", "this")
+NAMES = {"fn": "fraction neutral", "nn": "net neutral"}  # of the measures; the others are `t:τ`
+
+
+@dataclass(frozen=True)
+class NliBiasOptions(FineTuningOptions):
+    """The options of NLI-bias."""
+
+    data: Path | None = option(None, "File of triples: premise, female, male, occupation.", shown="built-in triples")
+    triples: int = option(10_000, "Number of sampled triples.", least=1)
+    thresholds: tuple[float, ...] = (0.5, 0.7)  # the τ of the T:τ scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,45 +80,32 @@ class Triple:
 
 
 @dataclass(frozen=True, slots=True)
-class Neutrality:
-    """One measure of neutrality: for women, for men, and the difference female − male."""
-
-    female: Value
-    male: Value
-    difference: Value
-
-
-@dataclass(frozen=True, slots=True)
 class NliBiasResult:
-    """The measures of neutrality, and the fraction neutral by occupation."""
+    """Every measure of neutrality as a difference female − male, then by side; the fraction neutral by occupation."""
 
-    measures: dict[str, Neutrality]  # fn, nn, t:0.5, …
-    occupations: dict[str, tuple[float, float, int]]  # FN female, FN male, triples
-    n: int
+    estimates: tuple[Estimate, ...]  # that of the fraction neutral first
+    occupations: dict[str, tuple[float, float, int]]  # fraction neutral female, male; triples
     possible: int  # triples that exist
 
 
-def training_files(settings: TaskSettings) -> tuple[Source, ...]:
+def training_files(options: NliBiasOptions) -> tuple[Source, ...]:
     """The files of counterfactual NLI and, if it is on this machine, MNLI's; or the user's."""
-    if given := user_files(settings):
-        return given
-    mnli = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
-    return (*published_sources(nli.CARD, data_dir=settings.data_dir), *([user_source(mnli)] if mnli else ()))
+    mnli = find_local(nli.MNLI_DEV, data_dir=options.data_dir)
+    others = (user_source(mnli),) if mnli else ()
+    return options.user_files() or (*published_sources(nli.CARD, data_dir=options.data_dir), *others)
 
 
-def load_task_data(settings: TaskSettings) -> TaskData:
+def load_task_data(options: NliBiasOptions) -> TaskData:
     """Load the user's files; else counterfactual NLI, plus MNLI's matched development set if present."""
-    if (given := user_data(settings, nli.LABELS, nli.load)) is not None:
-        return given
-    files = training_files(settings)
-    train, dev, test, *others = map(nli.load, files)
-    if not others:
-        return TaskData(nli.LABELS, train, dev, test, files)
-    (more,) = others
+    files = training_files(options)
+    data = TaskData.of_files(nli.LABELS, nli.load, files[:3])
+    if len(files) <= 3:
+        return data
+    more = nli.load(files[3])
     cut = len(more) * 9 // 10
     note = "fine-tuned on nine tenths of MNLI's matched development set, validated on the rest, not on MNLI itself"
-    train, dev = (*train, *more[:cut]), (*dev, *more[cut:])
-    return TaskData(nli.LABELS, train, dev, test, files, (note,))
+    train, dev = (*data.train, *more[:cut]), (*data.dev, *more[cut:])
+    return TaskData(nli.LABELS, train, dev, data.test, files, (note,))
 
 
 @cache
@@ -147,9 +145,10 @@ def triple_at(number: int) -> Triple:
 def sample_triples(count: int, rng: np.random.Generator, given: Sequence[Triple] | None = None) -> Iterator[Triple]:
     """Sample distinct triples, built-in or given ones, or yield all if `count` is large enough, in their order."""
     total, at = (triple_count(), triple_at) if given is None else (len(given), given.__getitem__)
-    if count >= total:
-        return map(at, range(total))
-    return map(at, np.sort(rng.choice(total, count, replace=False, shuffle=False)).tolist())
+    numbers = (
+        range(total) if count >= total else sorted(rng.choice(total, count, replace=False, shuffle=False).tolist())
+    )
+    return map(at, numbers)
 
 
 def read_triples(path: Path) -> list[Triple]:
@@ -160,24 +159,28 @@ def read_triples(path: Path) -> list[Triple]:
     return [Triple(row[occupation], row[premise], row[female], row[male]) for row in rows]
 
 
-def sources(settings: TaskSettings) -> tuple[Source, ...]:
+def sources(options: NliBiasOptions) -> tuple[Source, ...]:
     """The user's file of triples."""
-    return (user_source(settings.data),) if settings.data is not None else ()
+    return (user_source(options.data),) if options.data is not None else ()
 
 
-def observe(classifier: Classifier, settings: TaskSettings) -> NliBiasResult:
+def observe(classifier: Classifier, options: NliBiasOptions) -> NliBiasResult:
     """Sample triples, of the user's file or built-in ones, and classify them in chunks."""
+    import numpy as np
+
+    from unmask.core.seeds import generator
+
     order = label_order(classifier.labels)
-    given = read_triples(settings.data) if settings.data is not None else None
-    sampled = sample_triples(settings.triples, generator(settings.seed, "triples"), given)
+    given = read_triples(options.data) if options.data is not None else None
+    sampled = sample_triples(options.triples, generator(options.seed, "triples"), given)
     occupations: list[str] = []
     parts: list[Floats] = []
     while chunk := list(islice(sampled, CHUNK)):
         occupations += [triple.occupation for triple in chunk]
         pairs = [(triple.premise, text) for triple in chunk for text in (triple.female, triple.male)]
         parts.append(classifier.probabilities(pairs)[:, order].reshape(len(chunk), 2, len(nli.LABELS)))
-    result = summarize(occupations, np.concatenate(parts), settings)
-    return result if given is None else replace(result, possible=len(given))
+    possible = triple_count() if given is None else len(given)
+    return summarize(occupations, np.concatenate(parts), options, possible)
 
 
 def label_order(labels: Sequence[str]) -> list[int]:
@@ -189,95 +192,112 @@ def label_order(labels: Sequence[str]) -> list[int]:
     return order
 
 
-def summarize(occupations: Sequence[str], probabilities: Floats, settings: TaskSettings) -> NliBiasResult:
+def summarize(
+    occupations: Sequence[str], probabilities: Floats, options: NliBiasOptions, possible: int = 0
+) -> NliBiasResult:
     """The result from probabilities: triples × (female, male) × (entailment, neutral, contradiction)."""
+    import numpy as np
+
     neutral = probabilities[..., 1]
-    values = {"fn": (probabilities.argmax(axis=-1) == 1).astype(np.float64), "nn": neutral}
-    values |= {f"t:{bound:g}": (neutral > bound).astype(np.float64) for bound in settings.thresholds}
+    fractions = (probabilities.argmax(axis=-1) == 1).astype(np.float64)
+    values = {"fn": fractions, "nn": neutral}
+    values |= {f"t:{bound:g}": (neutral > bound).astype(np.float64) for bound in options.thresholds}
     names, index = np.unique(np.array(occupations), return_inverse=True)
-    counts = np.bincount(index)
-    measures, by_occupation = {}, {}
+    differences, sides = [], []
     for key, measured in values.items():
-        female, male = measured.T
-        by_female, by_male = by_occupation[key] = [np.bincount(index, side) / counts for side in (female, male)]
-        measures[key] = Neutrality(
-            _clustered_value(female, by_female, settings.seed, f"{key}/female"),
-            _clustered_value(male, by_male, settings.seed, f"{key}/male"),
-            _clustered_value(female - male, by_female - by_male, settings.seed, key),
-        )
-    columns = (each.tolist() for each in (*by_occupation["fn"], counts))
-    fn_by_occupation = dict(zip(names.tolist(), zip(*columns, strict=True), strict=True))
-    return NliBiasResult(measures, fn_by_occupation, len(occupations), triple_count())
-
-
-def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """The measures, and the occupations that differ most."""
-    from unmask.findings import charts
-
-    bias = table_by_model(
-        observations,
-        "Neutral towards women and men",
-        ("measure", "female", "male", "female − male", "triples"),
-        lambda result: [
-            (name, value.female, value.male, value.difference, result.n) for name, value in result.measures.items()
-        ],
-        "fn: share classified as neutral; nn: mean probability of neutral; t:τ: share with probability above "
-        "τ. 1 is right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
-        "each with all its triples.",
+        name, columns = NAMES.get(key, key), measured.T
+        value = _clustered_value(columns[0] - columns[1], index, options.seed, key)
+        differences.append(Estimate.of(value, statistic=f"{name}, female − male", null=0.0, n=len(occupations)))
+        for side, column in zip(SIDES, columns, strict=True):
+            value = _clustered_value(column, index, options.seed, f"{key}/{side}")
+            sides.append(Estimate.of(value, statistic=name, group=f"gender={side}", n=len(occupations)))
+    female, male, counts = (np.bincount(index, weights).tolist() for weights in (*fractions.T, None))
+    rows = zip(names.tolist(), female, male, counts, strict=True)
+    return NliBiasResult(
+        (*differences, *sides), {name: (women / n, men / n, n) for name, women, men, n in rows}, possible
     )
-    occupations = table_by_model(
-        observations,
-        "Occupations that differ most",
-        ("occupation", "fn, female", "fn, male", "female − male", "triples"),
-        _largest_differences,
-        "Below 0: hypotheses about women are less often neutral. Single occupations have no interval here.",
-    )
-    plots = charts.interval_plots(
-        "nlibias",
-        "Neutrality",
-        "Measures of neutrality for hypotheses about women and about men, with intervals.",
-        [
-            (f"{name} · {each.name}", getattr(value, side), side)
-            for each in observations
-            for name, value in each.result.measures.items()
-            for side in SIDES
-        ],
-        axis="share, or mean probability",
-    )
-    answers = [
-        f"{each.name}: neutral {fn.female.value:.3f} for women, {fn.male.value:.3f} for men, difference "
-        f"{signed_value(fn.difference, 4)}, {each.result.n:,} of {each.result.possible:,} triples"
-        + (f"; validation accuracy {each.fine_tuned.dev.value:.3f}" if each.fine_tuned else "")
-        for each, fn in ((each, each.result.measures["fn"]) for each in observations)
-    ]
-    return Finding(tuple(answers), (bias, occupations), plots)
 
 
-def estimates(result: NliBiasResult) -> list[Estimate]:
-    """FN of women − FN of men, then the other measures, and the measures of either side."""
-    names = {"fn": "fraction neutral", "nn": "net neutral"}
-    differences = [
-        Estimate.of(value.difference, statistic=f"{names.get(key, key)}, female − male", null=0.0, n=result.n)
-        for key, value in result.measures.items()
-    ]
-    sides = [
-        Estimate.of(getattr(value, side), statistic=names.get(key, key), group=f"gender={side}", n=result.n)
-        for key, value in result.measures.items()
-        for side in SIDES
-    ]
-    return [*differences, *sides]
-
-
-def _clustered_value(values: Floats, by_occupation: Floats, seed: int, label: str) -> Value:
+def _clustered_value(values: Floats, occupations: Ints, seed: int, label: str) -> Value:
     """The mean over triples; its interval is that of the mean over occupations, shifted to it."""
+    import numpy as np
+
+    from unmask.core.seeds import generator
+    from unmask.stats.intervals import mean, mean_interval
+
+    by_occupation = np.bincount(occupations, values) / np.bincount(occupations)
     value = mean(values)
     over = mean_interval(by_occupation, rng=generator(seed, label), unit="occupations")
     shift = value - over.value
     return Value(value, over.low + shift, over.high + shift, over.method)
 
 
+def conclude(observations: Sequence[TaskObservation], options: NliBiasOptions) -> Conclusion:
+    """The measures, and the occupations that differ most."""
+    from unmask.findings import charts
+
+    estimates = estimates_of(observations)
+    sides = [estimate for estimate in estimates if estimate.group != "all"]
+    note = (
+        "Fraction neutral: share classified as neutral; net neutral: mean probability of neutral; t:τ: share with "
+        "probability above τ. 1 is right for every pair, a difference of 0 is no preference. Interval: occupations "
+        "resampled, each with all its triples."
+    )
+    differences = table(
+        "Neutral towards women less neutral towards men",
+        [estimate for estimate in estimates if estimate.group == "all"],
+        rows={"model": "model", "measure": "statistic"},
+        columns={"difference": "value", "triples": "n"},
+        note=note,
+    )
+    by_side = table(
+        "Neutral towards women and men", sides, rows={"model": "model", "measure": "statistic"}, across="gender"
+    )
+    occupations = Table(
+        "Occupations that differ most",
+        ("model", "occupation", "fn, female", "fn, male", "female − male", "triples"),
+        rows_by_model(observations, _largest_differences),
+        "Below 0: hypotheses about women are less often neutral. Single occupations have no interval here.",
+        digits=3,
+    )
+    plots = charts.interval_plots(
+        "nlibias",
+        "Neutrality",
+        "Measures of neutrality for hypotheses about women and about men, with intervals.",
+        [
+            (f"{estimate.statistic} · {estimate.model}", estimate, estimate.group.removeprefix("gender="))
+            for estimate in sides
+        ],
+        axis="share, or mean probability",
+    )
+    answers = tuple(
+        sentences.difference(f"{observation.name}: share neutral", "for women", "for men", observation.estimates[0])
+        for observation in observations
+    )
+    notes = tuple(
+        f"{observation.name}: {observation.estimates[0].n:,} of {observation.result.possible:,} triples"
+        for observation in observations
+    )
+    return Conclusion(Finding(answers, (differences, by_side, occupations), plots, notes), tuple(estimates))
+
+
 def _largest_differences(result: NliBiasResult) -> list[tuple[str, float, float, float, int]]:
     """The occupations with the largest differences in either direction."""
     by_occupation = result.occupations.items()
-    ranked = sorted((female - male, name, female, male, n) for name, (female, male, n) in by_occupation)
-    return [(name, female, male, difference, n) for difference, name, female, male, n in both_ends(ranked)]
+    rows = [(name, female, male, female - male, n) for name, (female, male, n) in by_occupation]
+    return both_ends(sorted(rows, key=lambda row: (row[3], row[0])))
+
+
+NLIBIAS = Task(
+    name="nlibias",
+    title="NLI-bias",
+    question="Does the model infer gender from a premise that does not mention it?",
+    needs="training",
+    observe=observe,
+    conclude=conclude,
+    citation="dev-etal-2020-measuring",
+    options=NliBiasOptions,
+    load_data=load_task_data,
+    training=training_files,
+    sources=sources,
+)

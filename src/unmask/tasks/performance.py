@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from unmask.core.errors import DataError, StatsError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.examples import Example
-from unmask.findings import Table
+from unmask.findings import Conclusion, sentences
+from unmask.findings.numbers import number
+from unmask.findings.table import table
 from unmask.models.classifier import Classifier
 from unmask.stats.intervals import mean_interval
 from unmask.stats.regression import correlation
 from unmask.stats.shares import wilson
-from unmask.tasks.spec import TaskObservation, TaskSettings
+from unmask.tasks.label_bias import label_bias, label_table
+from unmask.tasks.spec import FineTuningOptions, TaskData, TaskObservation
 
 
-def sample_examples(examples: Sequence[Example], settings: TaskSettings) -> Sequence[Example]:
-    """All examples, or `settings.rows` of them, sampled with the seed."""
-    if settings.rows is None or settings.rows >= len(examples):
+def sample_examples(examples: Sequence[Example], options: FineTuningOptions) -> Sequence[Example]:
+    """All examples, or `rows` of them, sampled with the seed."""
+    if options.rows is None or options.rows >= len(examples):
         return examples
-    sampled = generator(settings.seed, "rows").permutation(len(examples))[: settings.rows]
+    sampled = generator(options.seed, "rows").permutation(len(examples))[: options.rows]
     return [examples[index] for index in sorted(sampled.tolist())]
 
 
@@ -80,52 +84,50 @@ def majority_share(examples: Sequence[Example]) -> float:
     return float(counts.max() / counts.sum())
 
 
-def performance_table(observations: Sequence[TaskObservation]) -> list[Table]:
-    """Scores and hyper-parameters of the models that were fine-tuned, if any: shown beside their bias."""
-    if not (fine_tuned := {each.name: each.fine_tuned for each in observations if each.fine_tuned}):
-        return []
-    metric = next(iter(fine_tuned.values())).metric
-    return [
-        Table(
-            "Task performance",
-            (
-                *("model", f"validation, {metric}", f"test, {metric}", "majority class", "evaluated on"),
-                *("fine-tuned on", "batch", "learning rate", "epochs", "steps", "settings tried"),
-            ),
-            tuple(
-                (
-                    *(name, each.dev, each.test, each.majority_share),
-                    *(each.test_examples or each.dev_examples, each.train_examples),
-                    *(each.chosen.batch, f"{each.chosen.rate:g}", each.chosen.epochs, each.chosen.steps),
-                    len(each.trials),
-                )
-                for name, each in fine_tuned.items()
-            ),
-            "Hyper-parameters are chosen on the validation set alone. Majority class: the accuracy of always "
-            "predicting the commonest class. Intervals: examples resampled.",
-            digits=3,
-        )
+def with_training(conclusion: Conclusion, observations: Sequence[TaskObservation], data: TaskData | None) -> Conclusion:
+    """A conclusion with what must be known of fine-tuned models: performance, the labels of their data by gender."""
+    tuned = {each.name: each.fine_tuned for each in observations if each.fine_tuned}
+    if not tuned or data is None:
+        return conclusion
+    scores = {name: [replace(score, model=name) for score in model.estimates] for name, model in tuned.items()}
+    estimates = [
+        estimate
+        for each in observations
+        for estimate in (*(one for one in conclusion.estimates if one.model == each.name), *scores.get(each.name, ()))
     ]
-
-
-def unlearnt_notes(observations: Sequence[TaskObservation]) -> list[str]:
-    """A note for each model that does no better than the majority class."""
-    return [
-        f"{observation.name} has not learnt the task "
-        f"({fine_tuned.metric} {fine_tuned.dev.value:.3f}): its bias means nothing"
-        for observation in observations
-        if (fine_tuned := observation.fine_tuned) and not beats_baseline(fine_tuned.dev, fine_tuned.majority_share)
+    performance = table(
+        "Task performance",
+        [score for values in scores.values() for score in values],
+        rows=("model",),
+        across="split",
+        columns={
+            "metric": "statistic",
+            "majority class": lambda score: tuned[score.model].majority_share,
+            "evaluated on": "n",
+            "fine-tuned on": lambda score: tuned[score.model].train_examples,
+            "batch": lambda score: tuned[score.model].chosen.batch,
+            "learning rate": lambda score: f"{tuned[score.model].chosen.rate:g}",
+            "epochs": lambda score: tuned[score.model].chosen.epochs,
+            "steps": lambda score: tuned[score.model].chosen.steps,
+            "settings tried": lambda score: len(tuned[score.model].trials),
+        },
+        note="Hyper-parameters are chosen on the validation set alone. Majority class: the accuracy of always "
+        "predicting the commonest class. Intervals: examples resampled.",
+    )
+    labels = label_bias(data.train, data.labels)
+    tables = (*conclusion.finding.tables, performance, *([label_table(labels)] if labels else ()))
+    unlearnt = [
+        sentences.invalid(f"{name}: bias", f"the task is not learnt, {model.metric} {number(model.dev.value, 3)}")
+        for name, model in tuned.items()
+        if not beats_baseline(model.dev, model.majority_share)
     ]
-
-
-def performance_estimates(observation: TaskObservation) -> list[Estimate]:
-    """The scores of a fine-tuned model on the test and validation data; without fine-tuning none."""
-    if (fine_tuned := observation.fine_tuned) is None:
-        return []
-    test, dev = fine_tuned.test, fine_tuned.dev
-    scores = (("test", test, fine_tuned.test_examples), ("validation", dev, fine_tuned.dev_examples))
-    named = {"statistic": fine_tuned.metric}
-    return [Estimate.of(value, group=f"split={at}", n=n, **named) for at, value, n in scores if value]
+    notes = (*unlearnt, *conclusion.finding.notes, *data.notes)
+    details = {
+        **conclusion.details,
+        "fine_tuned": [{"model": name, **model.facts()} for name, model in tuned.items()],
+        **({"labels": labels} if labels else {}),
+    }
+    return Conclusion(replace(conclusion.finding, tables=tables, notes=notes), tuple(estimates), details)
 
 
 def _predictions(classifier: Classifier, examples: Sequence[Example], labels: Sequence[str]) -> tuple[Floats, Floats]:

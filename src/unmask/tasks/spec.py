@@ -1,24 +1,24 @@
-"""The types of a task: its data, its settings, what it observes of one model, and what it concludes.
+"""The types of a task: its options, its data, what it observes of one model, and the task itself.
 
-TaskData ──► fine-tuned classifier ──► observe ──► TaskObservation ──► conclude ──► Finding
+TaskData ──► fine-tuned classifier ──► observe ──► TaskObservation ──► conclude ──► Conclusion
 a language model, or a ready classifier ──┘
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.options import MAX_SEED, check_values, option
+from unmask.core.options import MAX_SEED, OptionGroup, common, option
+from unmask.data.examples import Example, Source, user_source
 from unmask.training.spec import BF16_DEFAULT, BF16_HELP
 
 if TYPE_CHECKING:
-    from unmask.data.examples import Example, Source
-    from unmask.findings import Finding
+    from unmask.findings import Conclusion
     from unmask.tasks.finetune import FineTuned
 
 Needs = Literal["lm", "classifier", "training"]  # scored zero-shot; has its head; is fine-tuned
@@ -50,13 +50,20 @@ class Grid:
         return cls(**lists)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSettings:
-    """The settings of all tasks; each task reads those that concern it."""
+@dataclass(frozen=True)
+class TaskOptions(OptionGroup):
+    """The options of every task."""
 
-    train: Path | None = option(
-        None, "Training file; sentiment, toxicity: texts with labels.", shown="the task's own data"
-    )
+    limit: int | None = option(None, "Only the first N evaluation items.", least=1)
+    seed: int = option(0, "Random seed (head initialisation, data order, samples, bootstrap).", least=0, most=MAX_SEED)
+    data_dir: Path | None = common(None, "Folder of datasets.")
+
+
+@dataclass(frozen=True)
+class FineTuningOptions(TaskOptions):
+    """The options of tasks that fine-tune a language model."""
+
+    train: Path | None = option(None, "Training file.", shown="the task's own data, if it has any")
     dev: Path | None = option(None, "With --train: validation file.", shown="its last tenth")
     grid: Grid = option(
         Grid(),
@@ -73,31 +80,16 @@ class TaskSettings:
     save_every: int = option(500, "Steps between checkpoints to resume from.", least=1)
     bf16: bool | None = option(None, BF16_HELP, flag="--bf16/--no-bf16", shown=BF16_DEFAULT)
     length: int = option(128, "Maximum input tokens; longer inputs are truncated.", least=8)
-    data: Path | None = option(
-        None, "sentiment: pairs; toxicity: texts and labels; nlibias: triples; winogender: templates, or winopron."
-    )
-    added: Path | None = option(
-        None, "toxicity with --train: also train with harmless text from this file that names identity terms."
-    )
-    label: str | None = option(None, "sentiment, toxicity: label whose score is used.")
-    scrub: bool = option(False, "biasbios: replace gender words with _.")
-    gaps: Literal["signed", "absolute"] = option(
-        "signed", "biasbios: mean of signed or of absolute TPR gaps as the number that is tracked and compared."
-    )
-    lists: tuple[Path, Path] | None = option(
-        None, "stsbias: two files of gendered words, one per line; templates as published.", shown="built-in words"
-    )
-    triples: int = option(10_000, "nlibias: number of sampled triples.", least=1)
-    thresholds: tuple[float, ...] = (0.5, 0.7)  # nlibias: the τ of its T:τ scores
-    limit: int | None = option(None, "Only the first N evaluation items.", least=1)
-    seed: int = option(0, "Random seed (head initialisation, data order, samples, bootstrap).", least=0, most=MAX_SEED)
-    data_dir: Path | None = option(None, "Folder of datasets.")
-    allow_pickle: bool = option(False, "Load pickled weights (can run code).")
 
     def __post_init__(self) -> None:
         """Parse the grid of the command line, and refuse invalid values."""
         object.__setattr__(self, "grid", Grid.parse(self.grid))
-        check_values(self)
+        super().__post_init__()
+
+    def user_files(self) -> tuple[Source, ...]:
+        """The user's training file and, with it, the validation file."""
+        paths = (self.train, self.dev) if self.train is not None else ()
+        return tuple(user_source(path) for path in paths if path is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +102,18 @@ class TaskData:
     test: Sequence[Example]
     sources: tuple[Source, ...]
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_files(
+        cls, labels: tuple[str, ...], load: Callable[[Source], Sequence[Example]], files: tuple[Source, ...]
+    ) -> Self:
+        """Load training, validation and test data; of a single file the last tenth is the validation data."""
+        if not files:
+            raise DataError("there is no training data: give `train`, a table of texts and labels")
+        first, *others = [load(file) for file in files]
+        if not others:
+            first, others = first[: -len(first) // 10], [first[-len(first) // 10 :]]
+        return cls(labels, first, others[0], others[1] if others[1:] else (), files)
 
     @property
     def metric(self) -> str:
@@ -128,19 +132,32 @@ class CurvePoint:
     score: float
 
 
+class Measurement(Protocol):
+    """What a task measured on one model: at least its numbers, the one that is tracked and compared first."""
+
+    @property
+    def estimates(self) -> Sequence[Estimate]:
+        """The numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskObservation:
     """What a task measured on one model, and how that model was fine-tuned."""
 
     model: Mapping[str, Any]  # facts about the model
-    result: Any  # the task's own result type, such as WinoBiasResult
+    result: Any  # the task's own `Measurement`
     fine_tuned: FineTuned | None = None
-    points: tuple[CurvePoint, ...] = ()  # evaluations during fine-tuning, with `settings.every`
+    points: tuple[CurvePoint, ...] = ()  # evaluations during fine-tuning, with the option `every`
 
     @property
     def name(self) -> str:
         """The name of the model."""
         return str(self.model["id"])
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The numbers of the task under the name of the model."""
+        return tuple(replace(estimate, model=self.name) for estimate in self.result.estimates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,22 +168,29 @@ class Task:
     title: str
     question: str  # one plain sentence
     needs: Needs
-    observe: Callable[[Any, TaskSettings], Any]  # of a Session or a Classifier
-    conclude: Callable[[Sequence[TaskObservation], TaskSettings], Finding]
-    estimates: Callable[[Any], Sequence[Estimate]]  # of a result; the first is tracked and compared
+    observe: Callable[[Any, Any], Measurement]  # of a Session or a Classifier, with the options
+    conclude: Callable[[Sequence[TaskObservation], Any], Conclusion]
     citation: str  # BibTeX key in docs/references.bib
-    load_data: Callable[[TaskSettings], TaskData] | None = None
-    training: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files that `load_data` reads
-    sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files read besides the task data
+    options: type[TaskOptions] = TaskOptions
+    load_data: Callable[[Any], TaskData] | None = None
+    training: Callable[[Any], tuple[Source, ...]] = lambda _: ()  # files that `load_data` reads
+    sources: Callable[[Any], tuple[Source, ...]] = lambda _: ()  # files read besides the task data
     # other training data to compare with, by name; the data itself is named ""
-    variants: Callable[[TaskSettings, TaskData], Mapping[str, TaskData]] = lambda _, data: {"": data}
+    variants: Callable[[Any, TaskData], Mapping[str, TaskData]] = lambda _, data: {"": data}
     languages: tuple[str, ...] = ("en",)  # of its sentences and words
 
     def __post_init__(self) -> None:
-        """Refuse a task that cannot be fine-tuned."""
+        """Refuse a task that cannot be fine-tuned, or not evaluated as a classifier."""
         if self.needs == "training" and self.load_data is None:
             raise DataError(f"{self.name} is to be fine-tuned but has no `load_data`: give it training data")
+        if self.needs != "lm" and not issubclass(self.options, FineTuningOptions):
+            raise DataError(f"{self.name} is evaluated with a classifier: its options must be `FineTuningOptions`")
 
-    def headline(self, result: Any) -> Estimate:
+    def pick_options(self, settings: Mapping[str, Any]) -> TaskOptions:
+        """The options of this task: of settings for several tasks, those that it has."""
+        names = [field.name for field in fields(self.options)]
+        return self.options(**{name: settings[name] for name in names if name in settings})
+
+    def headline(self, result: Measurement) -> Estimate:
         """The one number of a result that is tracked, compared and correlated."""
-        return self.estimates(result)[0]
+        return result.estimates[0]

@@ -1,27 +1,28 @@
-"""Tables by model and plots by occupation, as the conclusions of the tasks show them."""
+"""What the conclusions of several tasks show: estimates by model, plots by occupation, both ends of a ranking."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from unmask.findings import Cell, Plot, Table
+from unmask.core.estimate import Estimate
+from unmask.findings import Cell, Plot
 from unmask.tasks.spec import TaskObservation
 
 T = TypeVar("T")
 
 
-def table_by_model(
-    observations: Sequence[TaskObservation],
-    title: str,
-    columns: Sequence[str],
-    rows: Callable[[Any], Iterable[Sequence[Cell]]],
-    note: str,
-    digits: int = 3,
-) -> Table:
-    """A table of the rows of every result, each after the name of its model."""
-    cells = tuple((each.name, *row) for each in observations for row in rows(each.result))
-    return Table(title, ("model", *columns), cells, note, digits)
+def estimates_of(observations: Iterable[TaskObservation], *statistics: str) -> list[Estimate]:
+    """The estimates of all models, or those of some statistics."""
+    estimates = [estimate for observation in observations for estimate in observation.estimates]
+    return [estimate for estimate in estimates if not statistics or estimate.statistic in statistics]
+
+
+def rows_by_model(
+    observations: Iterable[TaskObservation], rows: Callable[[Any], Iterable[Sequence[Cell]]]
+) -> tuple[tuple[Cell, ...], ...]:
+    """The rows of every result, each after the name of its model."""
+    return tuple((observation.name, *row) for observation in observations for row in rows(observation.result))
 
 
 def occupation_plots(
@@ -34,6 +35,6 @@ def occupation_plots(
     return (Plot(id, title, alt, charts.scatter(points, x="share of women", y=y)),) if points else ()
 
 
-def both_ends(ranked: Sequence[T], count: int = 5) -> list[T]:
+def both_ends(ranking: Sequence[T], count: int = 5) -> list[T]:
     """The first and the last of a ranking, each once."""
-    return list(ranked) if len(ranked) <= 2 * count else [*ranked[:count], *ranked[-count:]]
+    return list(ranking) if len(ranking) <= 2 * count else [*ranking[:count], *ranking[-count:]]

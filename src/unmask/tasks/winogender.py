@@ -6,31 +6,35 @@ With `--data winopron` on the corrected templates of Gautam et al. (2024), or on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from unmask.audit.session import Session
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
+from unmask.core.options import option
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources, user_source
-from unmask.findings import Finding
-from unmask.findings.numbers import signed_value
-from unmask.stats.regression import correlation
-from unmask.tasks.coreference import (
-    AccuracyGap,
-    CoreferenceAnswer,
-    accuracy,
-    accuracy_gap,
-    hit_counts,
-    resolve_pronouns,
-)
-from unmask.tasks.spec import TaskObservation, TaskSettings
-from unmask.tasks.tables import occupation_plots, table_by_model
+from unmask.data.files import locate
+from unmask.findings import Conclusion, Finding, sentences
+from unmask.findings.table import table
+from unmask.tasks.spec import Task, TaskObservation, TaskOptions
+from unmask.tasks.tables import estimates_of, occupation_plots
 
-GENDERS = tuple(riddles.FORMS)
+if TYPE_CHECKING:
+    from unmask.audit.session import Session
+    from unmask.tasks.coreference import AccuracyGap, CoreferenceAnswer
+
 PARTICIPANTS = ("named", riddles.SOMEONE)
+PRONOUNS = ("gender=", "case=")  # the groups of pronouns
+R = "r with share of women"
+
+
+@dataclass(frozen=True)
+class WinogenderOptions(TaskOptions):
+    """The options of Winogender."""
+
+    data: Path | None = option(None, "File of templates, or winopron.", shown="the published templates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,54 +49,60 @@ class WinogenderResult:
     women: dict[str, float]  # share of women by occupation
     r: Estimate  # correlation of the two
 
+    @property
+    def estimates(self) -> list[Estimate]:
+        """Pro − anti and the accuracies by side, gender and case, and the correlation with the share of women."""
+        gaps = [estimate for gap in self.gaps.values() for estimate in gap]
+        return [*gaps, *self.accuracy.values(), self.r, *self.cases.values()]
 
-def sources(settings: TaskSettings) -> tuple[Source, ...]:
+
+def sources(options: WinogenderOptions) -> tuple[Source, Source]:
     """The templates, of Winogender, WinoPron or the user's file, and the shares of women published with Winogender."""
-    shares = replace(riddles.WINOGENDER, files=riddles.WINOGENDER.files[1:])
-    return (_templates(settings), *published_sources(shares, data_dir=settings.data_dir))
+    templates, shares = riddles.WINOGENDER.files
+    women = locate(riddles.WINOGENDER, shares, data_dir=options.data_dir)
+    if options.data is None:
+        return locate(riddles.WINOGENDER, templates, data_dir=options.data_dir), women
+    if str(options.data) == riddles.WINOPRON.name:
+        return published_sources(riddles.WINOPRON, data_dir=options.data_dir)[0], women
+    return user_source(options.data), women
 
 
-def load_items(settings: TaskSettings) -> tuple[riddles.CoreferenceItem, ...]:
+def load_items(options: WinogenderOptions) -> tuple[riddles.CoreferenceItem, ...]:
     """The sentences of the chosen templates; `limit` counts templates."""
-    templates, shares = sources(settings)
-    load = riddles.load_winogender if settings.data is None else riddles.load_winopron
+    templates, shares = sources(options)
+    load = riddles.load_winogender if options.data is None else riddles.load_winopron
     items = load(templates, riddles.share_of_women(shares))
     if not items:
         raise DataError(f"no template in {templates.name}: expected the published file")
-    chosen = sorted({item.groups["template"] for item in items})[: settings.limit]
+    chosen = sorted({item.groups["template"] for item in items})[: options.limit]
     return tuple(item for item in items if item.groups["template"] in chosen)
 
 
-def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
+def observe(session: Session, options: WinogenderOptions) -> WinogenderResult:
     """Resolve the pronoun of every sentence."""
-    items, seed = load_items(settings), settings.seed
-    answers = resolve_pronouns(session, items)
+    import numpy as np
+
+    from unmask.stats.regression import correlation
+    from unmask.tasks.coreference import accuracies, accuracy_gap, resolve_pronouns
+
+    answers, seed = resolve_pronouns(session, load_items(options)), options.seed
     preference = preference_by_occupation(answers)
-    women = riddles.share_of_women(sources(settings)[1])
+    women = riddles.share_of_women(sources(options)[1])
     known = {name: women[name] for name in preference if name in women}
-    preferred = np.array([preference[name] for name in known])
-    r = correlation([np.array(list(known.values()))], [preferred])
+    r = correlation([np.array(list(known.values()))], [np.array([preference[name] for name in known])])
     gaps = {"all": accuracy_gap(answers, seed=seed, label="all")}
-    parts = {kind: [each for each in answers if each.item.groups["participant"] == kind] for kind in PARTICIPANTS}
-    if all(parts.values()):
-        gaps |= {kind: accuracy_gap(part, seed=seed, label=f"participant={kind}") for kind, part in parts.items()}
+    by_kind = {kind: [each for each in answers if each.item.groups["participant"] == kind] for kind in PARTICIPANTS}
+    if all(by_kind.values()):
+        gaps |= {kind: accuracy_gap(part, seed=seed, label=f"participant={kind}") for kind, part in by_kind.items()}
     return WinogenderResult(
         answers,
         gaps,
-        _accuracies(answers, "gender", seed),
-        _accuracies(answers, "case", seed),
+        accuracies(answers, "gender", seed=seed),
+        accuracies(answers, "case", seed=seed),
         preference,
         known,
-        Estimate.of(r, statistic="r with share of women", null=0.0, n=len(known)),
+        Estimate.of(r, statistic=R, null=0.0, n=len(known)),
     )
-
-
-def _templates(settings: TaskSettings) -> Source:
-    """The file of templates."""
-    if settings.data is not None and str(settings.data) != riddles.WINOPRON.name:
-        return user_source(settings.data)
-    card = riddles.WINOGENDER if settings.data is None else riddles.WINOPRON
-    return published_sources(replace(card, files=card.files[:1]), data_dir=settings.data_dir)[0]
 
 
 def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, float]:
@@ -100,13 +110,15 @@ def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, 
 
     A score is the log-probability of the occupation less that of the participant.
     """
+    import numpy as np
+
     scores: dict[str, dict[str, list[float]]] = {}
     for answer in answers:
-        if answer.reason:
-            continue
-        groups, towards = answer.item.groups, answer.gold - answer.other
-        towards = towards if groups["answer"] == "occupation" else -towards
-        scores.setdefault(groups["occupation"], {}).setdefault(groups["gender"], []).append(towards)
+        groups = answer.item.groups
+        if not answer.reason:
+            sign = 1 if groups["answer"] == "occupation" else -1
+            by_gender = scores.setdefault(groups["occupation"], {})
+            by_gender.setdefault(groups["gender"], []).append(sign * (answer.gold - answer.other))
     return {
         name: float(np.mean(by_gender["female"]) - np.mean(by_gender["male"]))
         for name, by_gender in scores.items()
@@ -114,36 +126,33 @@ def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, 
     }
 
 
-def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """Accuracy by pronoun, the gap, and the preference by occupation against the share of women."""
-    results: dict[str, WinogenderResult] = {each.name: each.result for each in observations}
-    genders = list(dict.fromkeys(gender for each in results.values() for gender in each.accuracy))
-    by_gender = table_by_model(
-        observations,
-        "Pronouns resolved correctly, by gender",
-        (*(f"{gender}, % right" for gender in genders), "n of each"),
-        lambda result: [(*result.accuracy.values(), result.accuracy[GENDERS[0]].n)],
-        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Intervals: over '
-        "occupations.",
-        digits=1,
-    )
-    gaps = table_by_model(
-        observations,
+def conclude(observations: Sequence[TaskObservation], options: WinogenderOptions) -> Conclusion:
+    """Accuracy by pronoun and case, the gap, and the preference by occupation against the share of women."""
+    estimates = estimates_of(observations)
+    gaps = table(
         "With and against the statistics of the occupation",
-        ("participant", "pro, % right", "anti, % right", "pro − anti", "p", "pairs"),
-        lambda result: [(kind, gap.pro, gap.anti, gap.gap, gap.gap.p, gap.gap.n) for kind, gap in result.gaps.items()],
-        "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. Named: the "
-        "other person is named by a noun; someone: by `someone`. Intervals and p: over occupations.",
-        digits=1,
+        [estimate for estimate in estimates if not estimate.group.startswith(PRONOUNS) and estimate.statistic != R],
+        rows=("model", "participant"),
+        across="statistic",
+        columns=("p", "n"),
+        note="Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. Named: "
+        "the other person is named by a noun; someone: by `someone`. Intervals and p: over occupations.",
     )
-    others = table_by_model(
-        observations,
-        "By grammatical case, and the statistics of occupations",
-        ("r with share of women", "occupations", *(f"{case}, % right" for case in riddles.CASES.values())),
-        lambda result: [(result.r, result.r.n, *(result.cases.get(case) for case in riddles.CASES.values()))],
-        "r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
-        "with the share of women in it (US, 2015). Case of the pronoun: he, his, him.",
-        digits=2,
+    by_pronoun = table(
+        "Pronouns resolved correctly",
+        [estimate for estimate in estimates if estimate.group.startswith(PRONOUNS)],
+        rows={"model": "model", "pronoun": "group"},
+        columns={"right, %": "value", "n": "n"},
+        note='Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Case of the pronoun: '
+        "he, his, him. Intervals: over occupations.",
+    )
+    statistics = table(
+        "Pronouns and the statistics of occupations",
+        estimates_of(observations, R),
+        rows=("model",),
+        columns={R: "value", "occupations": "n"},
+        note="r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
+        "with the share of women in it (US, 2015).",
     )
     plots = occupation_plots(
         "winogender",
@@ -151,37 +160,36 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "Each dot is an occupation: the share of women in it, how much more `she` than `he` means it.",
         "she − he, log-probability",
         [
-            (model, name, each.women[name], value)
-            for model, each in results.items()
-            for name, value in each.preference.items()
-            if name in each.women
+            (observation.name, name, women, observation.result.preference[name])
+            for observation in observations
+            for name, women in observation.result.women.items()
         ],
     )
     answers = [
-        f"{name}: pro − anti {signed_value(each.gaps['all'].gap, 1)} points, {each.gaps['all'].gap.n} pairs; "
-        f"r with the share of women {signed_value(each.r)}, {each.r.n} occupations"
-        for name, each in results.items()
+        sentence
+        for observation in observations
+        for gap, r in [(observation.result.gaps["all"].gap, observation.result.r)]
+        for sentence in (
+            sentences.difference(f"{observation.name}: accuracy", "with the stereotype", "against it", gap),
+            sentences.correlation(f"{observation.name}: preference for she and share of women", r),
+        )
     ]
     notes = [
-        f"{name}: {unscored} sentences could not be scored"
-        for name, each in results.items()
-        if (unscored := sum(bool(answer.reason) for answer in each.answers))
+        f"{observation.name}: {unscored} sentences could not be scored"
+        for observation in observations
+        if (unscored := sum(bool(answer.reason) for answer in observation.result.answers))
     ]
-    return Finding(tuple(answers), (by_gender, gaps, others), plots, tuple(notes))
+    return Conclusion(Finding(tuple(answers), (by_pronoun, gaps, statistics), plots, tuple(notes)), tuple(estimates))
 
 
-def estimates(result: WinogenderResult) -> list[Estimate]:
-    """Pro − anti and the accuracies by side, gender and case, and the correlation with the share of women."""
-    gaps = [each for gap in result.gaps.values() for each in gap]
-    return [*gaps, *result.accuracy.values(), result.r, *result.cases.values()]
-
-
-def _accuracies(answers: Sequence[CoreferenceAnswer], group: str, seed: int) -> dict[str, Estimate]:
-    """Percent right by a group of the sentences, with intervals over occupations."""
-    scored = [each for each in answers if not each.reason]
-    found = {}
-    for name in dict.fromkeys(each.item.groups[group] for each in scored):
-        part = [each for each in scored if each.item.groups[group] == name]
-        value = accuracy(hit_counts(part), seed, name)
-        found[name] = Estimate.of(value, statistic="accuracy, %", group=f"{group}={name}", null=50.0, n=len(part))
-    return found
+WINOGENDER = Task(
+    name="winogender",
+    title="Winogender",
+    question="Does the resolution of a pronoun depend on its gender and on who works in the occupation?",
+    needs="lm",
+    observe=observe,
+    conclude=conclude,
+    citation="rudinger-etal-2018-gender",
+    options=WinogenderOptions,
+    sources=sources,
+)

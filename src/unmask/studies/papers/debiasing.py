@@ -15,7 +15,7 @@ from unmask.studies.papers import debiasing_versions as versions
 from unmask.studies.papers.debiasing_versions import INTRINSIC, JOINED, ORIGINAL, ZERO_SHOT
 from unmask.studies.spec import PACKAGE, Role, Step, StudyOptions
 from unmask.studies.steps import audits, finetuning, mitigations, words
-from unmask.tasks import TaskSettings
+from unmask.tasks import find as find_task
 
 METHODS = {
     **{"AT": "at", "at-code": "at-code", "CDA": "cda", "cda-kaneko": "cda-kaneko", "DO": "dropout"},
@@ -157,7 +157,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
             raise DataError(f"{name} has {quote(unknown[0])}, expected some of {', '.join(known_names)}")
         if twice := [each for each in settings[name] if settings[name].count(each) > 1]:
             raise DataError(f"{name} has {quote(twice[0])} twice: name each once")
-    known = {field.name for field in fields(TaskSettings)}
+    known = {field.name for task in TASKS.values() for field in fields(find_task(task).options)}
     _check_names("each", settings["each"], TASKS)
     for where, given in {"use": settings["use"], **settings["each"]}.items():
         _check_names(where, given, known)

@@ -23,7 +23,7 @@ from unmask.studies.papers.debiasing_versions import SIZES, group_part
 from unmask.studies.papers.debiasing_words import PAPER_TEXTS, Counts, as_many_texts
 from unmask.studies.spec import PaperComparison, StudyOptions
 from unmask.studies.trainings import deviation
-from unmask.tasks import TaskSettings
+from unmask.tasks.nlibias import NliBiasOptions
 
 BROUGHT = ("train", "dev", "allow_pickle")  # settings of a task that give it the paper's training data
 TEST_SENTENCES = {
@@ -84,7 +84,7 @@ def _other_bias(task: str, options: StudyOptions) -> str:
         return f"other settings of the task: {', '.join(others)}"
     if task == "NLI-bias" and not own.get("data"):
         return "our own triples, not those of Dev et al."
-    if own.get("triples", sampled := TaskSettings().triples) < sampled:
+    if own.get("triples", sampled := NliBiasOptions().triples) < sampled:
         return f"a sample of {own['triples']:,} triples only"
     lists = [Path(name).name for name in own.get("lists") or ()]
     if task == "STS-bias" and lists != [Path(name).name for name in WORD_LISTS]:

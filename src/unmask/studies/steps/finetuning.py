@@ -22,7 +22,7 @@ from unmask.studies.durations import OPTIMIZER, TOKENS
 from unmask.studies.graph import MISSING
 from unmask.studies.spec import Runtime, Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.texts import find_text_file
-from unmask.tasks import Grid, TaskSettings, find
+from unmask.tasks import Grid, TaskOptions, find
 from unmask.tasks.biasbios import ABSOLUTE
 from unmask.tasks.performance import beats_baseline
 from unmask.tasks.run import WORK, task
@@ -142,19 +142,21 @@ def task_digests(step: Step, runtime: Runtime) -> list[str]:
     return [*training_digests(step, runtime), *_digests(find(step.parameters["task"]).sources, step, runtime)]
 
 
-def _digests(sources: Callable[[TaskSettings], Sequence[Source]], step: Step, runtime: Runtime) -> list[str]:
+def _digests(sources: Callable[[TaskOptions], Sequence[Source]], step: Step, runtime: Runtime) -> list[str]:
     try:
-        found = sources(TaskSettings(**_files(step.parameters["settings"], runtime)))
+        found = sources(find(step.parameters["task"]).pick_options(_files(step.parameters["settings"], runtime)))
     except UnmaskError:  # the step reports it
         return [MISSING]
     return [f"{source.name}:{source.sha256}" for source in found]
 
 
-def _settings(context: StepContext) -> TaskSettings:
+def _settings(context: StepContext) -> TaskOptions:
     chosen = dict(context.parameters["settings"])
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
     files = _files(chosen, context.runtime)
-    return TaskSettings(**{**chosen, **files, "seed": context.parameters["seed"], "grid": grid})
+    return find(context.parameters["task"]).pick_options(
+        {**chosen, **files, "seed": context.parameters["seed"], "grid": grid}
+    )
 
 
 def _files(settings: Mapping[str, Any], runtime: Runtime) -> dict[str, Any]:
