@@ -12,7 +12,7 @@ MOST_STATEMENTS = {
     "cli": 917,
     "core": 1040,
     "corpus": 1241,
-    "data": 1914,
+    "data": 1857,
     "diagnose": 2939,
     "explorer": 582,
     "findings": 1245,

@@ -29,7 +29,7 @@ from unmask import data as datasets
 from unmask.audit.session import measures_for
 from unmask.core.errors import ModelError
 from unmask.core.types import Dataset
-from unmask.data.subset import sample_dataset
+from unmask.data.items import sample_dataset
 from unmask.findings import Table
 from unmask.findings.markdown import table
 from unmask.findings.numbers import number, p_value, signed_number

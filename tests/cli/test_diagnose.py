@@ -11,7 +11,7 @@ import pytest
 import zoo
 from unmask import data
 from unmask.cli import main
-from unmask.data.subset import sample_dataset
+from unmask.data.items import sample_dataset
 
 
 def code(*words: str | Path) -> int:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from unmask.data.occurrences import word_pattern, word_spans
+from unmask.data.language import word_pattern, word_spans
 
 
 def test_the_pattern_finds_what_an_alternation_finds() -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from unmask import data
-from unmask.data.subset import STRATA, sample_dataset
+from unmask.data.items import STRATA, sample_dataset
 
 
 def strata(dataset: data.Dataset) -> Counter[tuple[str, ...]]:

@@ -9,7 +9,7 @@ import pytest
 from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 
 from unmask.core.files import to_json
-from unmask.data.prompts import Prompt
+from unmask.data.builtin_tables import Prompt
 from unmask.models.fill import SlotWord
 from unmask.prompts.fill import ModelAnswers, PromptAnswer
 from unmask.prompts.folder import import_annotations, open_folder

@@ -15,7 +15,7 @@ from unmask import data
 from unmask.core.errors import DataError
 from unmask.core.statistic import APPD, Place
 from unmask.core.types import Kind, Row
-from unmask.data.occupations import MAJORITY, with_usual_gender
+from unmask.data.builtin_tables import MAJORITY, with_usual_gender
 from unmask.findings.sentences import verdict
 from unmask.measures import find
 from unmask.mitigate import evaluation

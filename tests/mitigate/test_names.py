@@ -11,7 +11,7 @@ import pytest
 
 from mitigate.tiny import make_context, make_options
 from unmask.core.errors import DataError
-from unmask.data.word_pairs import NamePair
+from unmask.data.builtin_tables import NamePair
 from unmask.mitigate.methods.cda import counterfactuals
 from unmask.mitigate.swap import Swapper
 from unmask.mitigate.swap.lexicon import build_lexicon, mark_words, match_names, read_names, swappable_pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.data.prompts import Prompt
+from unmask.data.builtin_tables import Prompt
 from unmask.models.fill import SlotWord
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import PromptAnswer

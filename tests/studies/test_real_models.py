@@ -11,7 +11,7 @@ import pytest
 
 import zoo
 from unmask.core.types import Outcome, Row
-from unmask.data.stereoset_scores import MODELS
+from unmask.data.stereoset import MODELS
 from unmask.diagnose.paraphrase.families import FamilyVerdicts
 from unmask.measures import find
 from unmask.stats.table import ScoreTable

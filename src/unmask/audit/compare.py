@@ -17,7 +17,7 @@ from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.options import MAX_SEED, check_number
 from unmask.core.types import Row
-from unmask.data.occupations import with_usual_gender
+from unmask.data.builtin_tables import with_usual_gender
 from unmask.findings.envelope import Result
 from unmask.stats.intervals import mover_interval
 from unmask.stats.paired import Comparison, PairedRuns, apply_holm, compare_pairs, paired_statistics

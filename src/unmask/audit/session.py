@@ -14,7 +14,7 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.options import Options
 from unmask.core.progress import Progress, Step, steps_of
 from unmask.core.types import Dataset, Kind, Measure, Probe
-from unmask.data.subset import sample_dataset
+from unmask.data.items import sample_dataset
 from unmask.measures import DEFAULTS, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find, select_measures
 from unmask.measures.stereoset import BLANK
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from unmask import data
 from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
+from unmask.data.builtin_tables import MAJORITY
 from unmask.data.formats import MAX_WORD, check_words, read_lines, read_table, read_words
-from unmask.data.occupations import MAJORITY
 
 MAX_APOSTROPHES = 4  # of a word: each of them may be straight or curly in a text
 FEMININE, MASCULINE = "feminine", "masculine"

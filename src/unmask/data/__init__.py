@@ -13,8 +13,9 @@
     data.facts("crows-pairs")               what was measured about it: reliability, smallest visible difference, …
     data.scores("gest-masked-scores")       published scores of models, item by item; or your own table of them
 
-To add a dataset, write its module: the `DatasetSource`, `TableSource`, `ScoreSource` or `DataSource` of data/items.py
-in it is found by being there. Data of other packages are found through the entry point group `unmask.data`.
+To add a dataset, write its card (cards/NAME.toml) and its module: the `DatasetSource`, `TableSource`, `ScoreSource` or
+`DataSource` of data/items.py in it is found by being there. Data of other packages are found through the entry point
+group `unmask.data`.
 """
 
 from __future__ import annotations
@@ -32,18 +33,14 @@ from unmask.core.errors import DataError, UnknownName
 from unmask.core.registry import Registry
 from unmask.core.types import Card, CardFact, Dataset
 from unmask.data import files, hub, matrices, pairs, templates
-from unmask.data.columns import read_mapping
-from unmask.data.formats import user_path
+from unmask.data.formats import read_mapping, user_path
 from unmask.data.items import DatasetSource, DataSource, ScoreSource, TableSource
 from unmask.data.matrices import ScoreMatrix
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unmask.data.occupations import Occupation
-    from unmask.data.prompts import Prompt
-    from unmask.data.reminders import Reminder
-    from unmask.data.word_pairs import WordTables
+    from unmask.data.builtin_tables import Occupation, Prompt, Reminder, WordTables
 
 __all__ = ["SOURCES", "card", "check_names", "facts", "from_records", "get", "is_scores", "labels", "load", "names"]
 __all__ += ["read", "score_names", "scores", "tables"]

@@ -5,37 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, Pair
+from unmask.core.types import Pair
 from unmask.data.formats import read_table
-from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, read_card, with_warnings
 from unmask.data.pairs import slug
 
-CARD = Card(
-    name="bec-pro",
-    title="BEC-Pro",
-    folder="bec_pro",
-    files=github_files(
-        "marionbartl/gender-bias-BERT/c1e28434555f79b59e13e3f5ff87846e653fb553/BEC-Pro/",
-        {"BEC-Pro_EN.tsv": "228b44c62d7830fec13a1eee52bbe8afff82be455abb9d8a07c17d9d0b48e20f"},
-    ),
-    licence="CC BY 4.0",
-    languages=("en",),
-    citation="""\
-@inproceedings{bartl-etal-2020-unmasking,
-  title = {Unmasking Contextual Stereotypes: Measuring and Mitigating {BERT}'s Gender Bias},
-  author = {Bartl, Marion and Nissim, Malvina and Gatt, Albert},
-  booktitle = {Proceedings of the Second Workshop on Gender Bias in Natural Language Processing},
-  year = {2020},
-}""",
-    source="marionbartl/gender-bias-BERT@c1e2843:BEC-Pro/BEC-Pro_EN.tsv",
-    size=2700,
-    problems=(
-        "Side `more` is the masculine sentence, not a stereotype. Its sentences take `a` before every "
-        "profession (a electrician). Five plain templates, nine couples of person words, 60 professions: "
-        "items of one template or profession are not independent. Professions are grouped by the share of "
-        "women in the US in 2019: male, female or balanced."
-    ),
-)
+CARD = read_card("bec-pro")
 COUPLES = dict(
     zip(
         ("He", "man", "brother", "son", "husband", "boyfriend", "father", "uncle", "dad"),

@@ -11,18 +11,15 @@ is, but for the sign and the base of the logarithm, the difference of `sss-diago
 
 from __future__ import annotations
 
-import csv
 import math
 import re
-from collections.abc import Sequence
 from functools import partial
-from importlib import resources
 from pathlib import Path
 
 from unmask.core.errors import DataError, quote
-from unmask.core.types import Card, Dataset, Pair
+from unmask.core.types import Dataset, Pair
 from unmask.data.formats import read_lines, read_table
-from unmask.data.items import DatasetSource, LoadedItems, ScoreSource, github_files, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, ScoreSource, read_card, with_warnings
 from unmask.data.matrices import ScoreMatrix
 
 FEMALE = ("emotional", "gentle", "empathetic", "neat", "social", "weak", "beautiful")
@@ -35,65 +32,8 @@ MASKED: Templates = (
     ('"{}", he said.', '"{}", she said.'),
     ('"{}", the man said.', '"{}", the woman said.'),
 )
-CAUSAL: Templates = (('"{}", he', '"{}", she'), ('"{}", the man', '"{}", the woman'))
-PLACE = "kinit-sk/gest/7dd908cae11720ee5d95e43a4ab94fb410c8b790/data/"
-SENTENCES = {"gest.csv": "7e306adaa2913b660c6ddccddb26703a1de8c880cb0597ad27db4bca75380eea"}
 FOLDERS = {"masked": "predictions/english_mlm/", "causal": "predictions/english_glm/"}
-CITATION = """\
-@inproceedings{pikuliak-etal-2024-women,
-  title = {Women Are Beautiful, Men Are Leaders: Gender Stereotypes in Machine Translation and Language Modeling},
-  author = {Pikuliak, Mat{\\'u}{\\v{s}} and Oresko, Stefan and Hrckova, Andrea and Simko, Marian},
-  booktitle = {Findings of the Association for Computational Linguistics: EMNLP 2024},
-  year = {2024},
-}"""
-PROBLEMS = (
-    "A sentence is in the first person, and one word of the template tells the speaker's gender: a model that says "
-    "`he` whatever is said prefers the stereotype in the sentences about men (1,993) and not in those about women "
-    "(1,572): the headline counts both directions alike. Five people wrote them; two genders. Ten "
-    "sentences occur twice. Version 1.0: the authors corrected 244 typos in 1.1, for which no scores were published."
-)
-
-
-def _card(name: str, title: str, size: int, problems: str, sums: Sequence[tuple[str, str]] = ()) -> Card:
-    return Card(
-        name=name,
-        title=title,
-        folder="gest",
-        files=github_files(PLACE, {**SENTENCES, **dict(sums)}),
-        licence="Apache-2.0",
-        languages=("en",),
-        citation=CITATION,
-        source="kinit-sk/gest@7dd908c:data/gest.csv" + (f" and {len(sums)} more" if sums else ""),
-        size=size,
-        problems=problems,
-    )
-
-
-def _score_files(kind: str) -> list[tuple[str, str]]:
-    """The files of published scores with their sha256."""
-    text = (resources.files("unmask.data") / "gest_scores.csv").read_text(encoding="utf-8")
-    return [(file, sha256) for file, sha256 in csv.reader(text.splitlines()) if file.startswith(FOLDERS[kind])]
-
-
-SCORE_PROBLEMS = (
-    "The published log10 contrasts of a man's and a woman's word, here in natural logarithms and with the sign of the "
-    "stereotype. Models of one family (sizes of Pythia, GPT-2, XLM-R) are no independent sample of models. {} The "
-    "published Slavic scores are not read: the file that names their items is not known here by its checksum."
-)
-SENTENCE_CARD = _card("gest", "GEST, four templates", 14_260, PROBLEMS)
-NEXT_WORD_CARD = _card("gest-next-word", "GEST, the speaker as the next word", 7_130, PROBLEMS)
-MASKED_CARD = _card(
-    *("gest-masked-scores", "GEST, published scores of 11 masked models in four templates", 3_565),
-    *(
-        SCORE_PROBLEMS.format("BERT and DistilBERT react less in the third template than in the others."),
-        _score_files("masked"),
-    ),
-)
-CAUSAL_CARD = _card(
-    *("gest-causal-scores", "GEST, published scores of 23 causal models in two templates", 3_565),
-    *(SCORE_PROBLEMS.format("Models of 6.9 billion parameters and more were run in half precision."),),
-    _score_files("causal"),
-)
+CAUSAL: Templates = (('"{}", he', '"{}", she'), ('"{}", the man', '"{}", the woman'))
 
 
 def load(path: Path, name: str, templates: Templates) -> LoadedItems:
@@ -162,8 +102,8 @@ def _numbers(path: Path, n: int) -> list[float]:
     return numbers
 
 
-DATASETS = (
-    DatasetSource(SENTENCE_CARD, partial(load, name=SENTENCE_CARD.name, templates=MASKED)),
-    DatasetSource(NEXT_WORD_CARD, partial(load, name=NEXT_WORD_CARD.name, templates=CAUSAL)),
+DATASETS = tuple(
+    DatasetSource(read_card(name), partial(load, name=name, templates=templates))
+    for name, templates in (("gest", MASKED), ("gest-next-word", CAUSAL))
 )
-SCORES = (ScoreSource(MASKED_CARD, load_scores), ScoreSource(CAUSAL_CARD, load_scores))
+SCORES = tuple(ScoreSource(read_card(f"gest-{kind}-scores"), load_scores) for kind in FOLDERS)

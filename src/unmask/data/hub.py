@@ -24,8 +24,7 @@ from unmask.core.errors import DataError, UnmaskError, one_line, quote, shorten
 from unmask.core.hub import connection_problem, private_hub
 from unmask.core.types import Dataset
 from unmask.data import pairs
-from unmask.data.columns import Column, map_columns
-from unmask.data.formats import read_bytes, records
+from unmask.data.formats import Column, map_columns, read_bytes, records
 from unmask.data.items import user_dataset
 
 PREFIX, SUFFIX, README = "hf:", ".parquet", "README.md"

@@ -1,20 +1,27 @@
-"""What a dataset module declares (its card and its loader), and the output of a loader."""
+"""What a dataset module declares (its card and its loader), the output of a loader, and samples (`--limit`)."""
 
 from __future__ import annotations
 
+import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from unmask.core.boundary import validate
 from unmask.core.types import SAME, Card, DataFile, Dataset, Pair
 
 if TYPE_CHECKING:
     from unmask.data.matrices import ScoreMatrix
 
+
 SHOWN = 5  # ids listed in a warning
+STRATA = ("category", "direction", "goal")
+FAMILY = "original"  # paraphrases of one sentence are drawn together
 
 
 class LoadedItems(NamedTuple):
@@ -61,10 +68,17 @@ class ScoreSource(DataSource):
     load: Callable[[Path, Dataset], ScoreMatrix]
 
 
-def github_files(place: str, sums: Mapping[str, str]) -> tuple[DataFile, ...]:
-    """The files of a folder `owner/repository/commit/folder/` on GitHub, by name with their sha256."""
-    url = f"https://raw.githubusercontent.com/{place}"
-    return tuple(DataFile(name, url + name, sha256) for name, sha256 in sums.items())
+@cache
+def read_card(name: str) -> Card:
+    """The card of a dataset of this package, from `cards/<name>.toml`.
+
+    Its `files` are checksums by name: a file is at the address `base` and its name, or at that in `urls`; one without
+    an address ships with the package.
+    """
+    content = tomllib.loads((resources.files("unmask.data") / "cards" / f"{name}.toml").read_text(encoding="utf-8"))
+    base, urls, sums = content.pop("base", ""), content.pop("urls", {}), content.pop("files")
+    files = [DataFile(file, urls.get(file, base and base + file), sha256) for file, sha256 in sums.items()]
+    return validate(Card, {"name": name, **content, "files": files}, f"the card of {name}")
 
 
 def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:
@@ -185,3 +199,38 @@ def list_warning(ids: Sequence[str], what: str) -> list[str]:
         return []
     named = ", ".join(ids[:SHOWN]) + (", …" if len(ids) > SHOWN else "")
     return [f"{len(ids)} {'pair has' if len(ids) == 1 else 'pairs have'} {what} ({named})"]
+
+
+def sample_dataset(data: Dataset, limit: int, seed: int) -> Dataset:
+    """At most `limit` items of a dataset, which keep their order: a random sample with the shares of the whole.
+
+    Files are often sorted, so that the first rows are of one category or direction, and their score is not that of
+    the dataset.
+    """
+    if len(data.items) <= limit:
+        return data
+    strata = [tuple(item.groups.get(name, "") for name in STRATA) for item in data.items]
+    families = [item.groups.get(FAMILY, item.id) for item in data.items]
+    drawn = sample_positions(strata, limit, seed, families=families)
+    return replace(data, items=tuple(data.items[position] for position in drawn), total=data.whole_size)
+
+
+def sample_positions(
+    strata: Sequence[Hashable], limit: int, seed: int, *, families: Sequence[Hashable] = ()
+) -> list[int]:
+    """Positions of a sample, in order: every stratum in proportion to its size, families drawn whole."""
+    from unmask.core.seeds import generator  # needs numpy
+
+    grouped: dict[Hashable, dict[Hashable, list[int]]] = {}
+    for position, (stratum, family) in enumerate(zip(strata, families or range(len(strata)), strict=True)):
+        grouped.setdefault(stratum, {}).setdefault(family, []).append(position)
+    rng = generator(seed, "subset")
+    queues = [[list(each.values())[place] for place in rng.permutation(len(each))] for each in grouped.values()]
+    lacking = [limit * sum(map(len, queue)) / len(strata) for queue in queues]  # of each stratum's share
+    drawn: list[int] = []
+    while fitting := [at for at, queue in enumerate(queues) if queue and len(drawn) + len(queue[-1]) <= limit]:
+        most = max(fitting, key=lacking.__getitem__)
+        members = queues[most].pop()
+        drawn += members
+        lacking[most] -= len(members)
+    return sorted(drawn or queues[0][-1][:limit])  # a part of a family if none fits

@@ -23,6 +23,7 @@ from unmask.core.types import Dataset
 WORD = r"[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}\u200c\u200d])*"  # a word, as a regular expression of the library `regex`
 LETTERS = 2000  # so many decide which script a text is in
 ENGLISH, LATIN = "en", "Latin"
+Span = tuple[int, int]  # of characters
 ABBREVIATIONS = frozenset(
     (
         "mr", "mrs", "ms", "dr", "st", "sr", "jr", "prof", "gen", "col", "maj", "capt", "lt", "sgt", "rev",
@@ -99,3 +100,41 @@ def require_english(data: Dataset, what: str) -> None:
 
 def _script(data: Dataset) -> str:
     return main_script(text for item in data.items for text in (item.more, item.less))
+
+
+def word_spans(pattern: re.Pattern[str], sentence: str) -> dict[str, list[Span]]:
+    """All occurrences in a sentence by word, words as they are written, in the order of the first ones."""
+    spans: dict[str, list[Span]] = {}
+    for match in pattern.finditer(sentence):
+        spans.setdefault(match.group(), []).append(match.span())
+    return spans
+
+
+def word_pattern(words: Iterable[str], *, ignore_case: bool = False, in_compounds: bool = True) -> re.Pattern[str]:
+    """Matches the longest of the words as a whole word; unless `in_compounds`, not beside a hyphen."""
+    letter = r"\w" if in_compounds else r"[\w-]"
+    flags = re.IGNORECASE if ignore_case else re.NOFLAG
+    return re.compile(f"(?<!{letter})(?:{any_of(words)})(?!{letter})", flags)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern that matches the longest of the words; shared prefixes are matched once (a trie)."""
+    tree: dict[str, dict[str, object]] = {}
+    for word in words:
+        node = tree
+        for letter in word:
+            node = node.setdefault(letter, {})  # type: ignore[assignment]
+        node[""] = {}
+    return _pattern(tree)
+
+
+def _pattern(node: dict[str, dict[str, object]]) -> str:
+    branches = [
+        re.escape(letter) + _pattern(rest)  # type: ignore[arg-type]
+        for letter, rest in sorted(node.items())
+        if letter
+    ]
+    if not branches:
+        return ""
+    inner = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+    return f"(?:{inner})?" if "" in node else inner

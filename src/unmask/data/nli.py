@@ -3,39 +3,11 @@
 from __future__ import annotations
 
 from unmask.core.errors import DataError, quote
-from unmask.core.types import Card
 from unmask.data.examples import Example, Source, column, rows_of, text_column
-from unmask.data.items import DataSource, github_files
+from unmask.data.items import DataSource, read_card
 
 LABELS = ("entailment", "neutral", "contradiction")
-CARD = Card(
-    name="nli-counterfactual",
-    title="Counterfactually augmented NLI",
-    folder="cad_nli/all_combined",
-    files=github_files(
-        "acmi-lab/counterfactually-augmented-data/6f232a1d2a11462a30ce08fb4825b734ab30828e/NLI/all_combined/",
-        {
-            "train.tsv": "b04c0e249b71949345afc20f8c31c355533a705a68805492f21cddc49d27234f",
-            "dev.tsv": "35c585cef5fc68e3713ee4bac83242aa7c4bfc6b51f16e9745b674c358ebd500",
-            "test.tsv": "585ea3630ed64f6976d5ce1fd8c519c46c102659a012b7e9cbe48ec03503d977",
-        },
-    ),
-    licence="Apache-2.0; its sentences are SNLI's, CC BY-SA 4.0",
-    languages=("en",),
-    citation="""\
-@inproceedings{kaushik-etal-2020-learning,
-  title = {Learning the Difference That Makes a Difference with Counterfactually-Augmented Data},
-  author = {Kaushik, Divyansh and Hovy, Eduard and Lipton, Zachary C.},
-  booktitle = {International Conference on Learning Representations},
-  year = {2020},
-}""",
-    source="acmi-lab/counterfactually-augmented-data@6f232a1:NLI/all_combined/",
-    size=11330,
-    problems=(
-        "1,666 + 200 + 400 pairs of SNLI, each with four revisions that differ in a few words: lines of one "
-        "family are not independent, and families are whole within a part. Captions of photographs."
-    ),
-)
+CARD = read_card("nli-counterfactual")
 SOURCE = DataSource(CARD)
 MNLI_DEV = "mnli_dev_matched/dev_matched.tsv"
 

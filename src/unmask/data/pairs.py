@@ -7,6 +7,10 @@ Paraphrase files with one sentence per row, in the format of Finspector (Kwon & 
 read as well: `bias_type`, `sent_index` (which original), `para_index` (0: the original itself), `more_or_less`
 (`sent_more`: the stereotyping sentence) and `sent`; `stereo_type` may give the direction. Two rows make a
 pair. The authors' score columns (`bert`, `roberta`, …) are ignored.
+
+Published pairs in Japanese and Russian are read by a mapping of their columns: crows-pairs-ja, crows-pairs-ru, pairs of
+CrowS-Pairs about gender, translated by hand (Kaneko et al., 2022); rubia, pairs written in Russian by volunteers
+(Grigoreva et al., 2024). Their checksums are not known here: you bring the files, and numbers on them are unverified.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,14 +28,28 @@ from unmask.core.boundary import Rows, has_surrogates
 from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
 from unmask.core.files import file_name, unescape
 from unmask.core.types import Dataset, Pair
-from unmask.data.columns import Column, map_columns
-from unmask.data.formats import read_bytes
+from unmask.data.formats import Column, map_columns, read_bytes, read_records
 from unmask.data.formats import records as records_of
-from unmask.data.items import LoadedItems, own_items, user_dataset
+from unmask.data.items import DatasetSource, LoadedItems, own_items, read_card, user_dataset
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+TRANSLATED = {
+    "more": Column("stereotype"),
+    "less": Column("anti-stereotype"),
+    "category": Column("bias_type"),
+    "direction": Column("direction"),
+    "rating": Column("bias_score"),
+}
+TROPES = {
+    "id": Column(""),
+    "more": Column("pro-trope"),
+    "less": Column("anti-trope"),
+    "category": Column("domain"),
+    "task": Column("task_type"),
+}
 ALIASES = {
     "more": ("sent_more", "stereotype"),
     "less": ("sent_less", "antistereotype", "anti-stereotype"),
@@ -233,3 +252,14 @@ def _cell(fields: Mapping[str, str], names: Sequence[str], at: str = "") -> str:
     if at and not cell:
         raise DataError(f"{at}: nothing in column {' or '.join(map(repr, names))}; fill it in")
     return cell
+
+
+def load_mapped(path: Path, name: str, columns: Mapping[str, Column]) -> LoadedItems:
+    """The pairs of a file, by its columns."""
+    return items(map_columns(read_records(path, "the published file"), columns), name)
+
+
+DATASETS = tuple(
+    DatasetSource(read_card(name), partial(load_mapped, name=name, columns=columns))
+    for name, columns in (("crows-pairs-ja", TRANSLATED), ("crows-pairs-ru", TRANSLATED), ("rubia", TROPES))
+)

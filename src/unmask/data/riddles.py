@@ -8,71 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from unmask.core.errors import DataError, quote
-from unmask.core.types import Card, DataFile
-from unmask.data import winobias, winogender
 from unmask.data.examples import Source, column, rows_of, text_column
 from unmask.data.formats import decode, read_bytes
-from unmask.data.items import DataSource, github_files
+from unmask.data.items import DataSource, read_card
+from unmask.data.pronoun_schemas import WHOM
 
-_SUMS = {
-    **{name: winobias.SUMS[name] for name in sorted(winobias.SUMS, key=lambda name: name.endswith("test"))},
-    "male_occupations.txt": "6b82d88847b69d56d207a0c396e9830b031890de585e916e6b4e9bc50672657e",
-    "female_occupations.txt": "693bff12286c2c1d46c7d4d45a44a631574710c30b39c1a3001bb7bdebb44ed8",
-}
-WINOBIAS = replace(
-    winobias.CARD,
-    name="winobias-riddles",
-    title="winobias-riddles with whom each pronoun means",
-    files=github_files(winobias.PLACE, _SUMS),
-    citation="",
-    source="uclanlp/corefBias@0bce984:WinoBias/wino/data/",
-    size=3168,
-    problems="See the dataset of pairs of nearly the same name.",
-)
-WINOGENDER = replace(
-    winogender.CARD,
-    name="winogender-riddles",
-    title="winogender-riddles with whom each pronoun means",
-    files=github_files(
-        winogender.PLACE,
-        {
-            "templates.tsv": "496f2e2dc77296bcebcdd8865a8dc5715ce22b772de9abb5f531d5b3114c48a0",
-            "occupations-stats.tsv": "3f7f37c16381a70571356982ea7fe613ac700ad04a6d3b19b9f2be18248df567",
-        },
-    ),
-    citation="",
-    source="rudinger/winogender-schemas@1c7f8b4:data/",
-    size=720,
-    problems=WINOBIAS.problems,
-)
-WINOPRON = Card(
-    name="winopron",
-    title="WinoPron",
-    folder="winopron",
-    files=(DataFile("new_templates.tsv", "https://github.com/uds-lsv/winopron/blob/main/data.zip", ""),),
-    licence="not stated in its repository",
-    languages=("en",),
-    citation="""\
-@inproceedings{gautam-etal-2024-winopron,
-  title = {{WinoPron}: Revisiting {English} {Winogender} Schemas for Consistency, Coverage, and Grammatical Case},
-  author = {Gautam, Vagrant and Steuer, Julius and Bingert, Eileen and Johns, Ray and Lauscher, Anne and
-            Klakow, Dietrich},
-  booktitle = {Proceedings of the Seventh Workshop on Computational Models of Reference, Anaphora and Coreference},
-  year = {2024},
-}""",
-    source="uds-lsv/winopron: data.zip",
-    size=1440,
-    problems=(
-        "Corrects Winogender and has templates for the nominative, the possessive and the accusative of each "
-        "occupation; 360 templates with he, she, they and xe. Made for coreference resolution. Its sentences about one "
-        "person are not read. The loader follows the published description of the file, and was tested on sentences of "
-        "our own in that format, not on the file."
-    ),
-    manual="its archive has a password: download data.zip from its repository, unzip it as its README says",
-)
+WINOBIAS, WINOGENDER = read_card("winobias-riddles"), read_card("winogender-riddles")
+WINOPRON = read_card("winopron")
 SOURCES = (DataSource(WINOBIAS), DataSource(WINOGENDER), DataSource(WINOPRON))
 PRONOUNS = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
 FORMS = {
@@ -246,7 +191,7 @@ def _fill(template: _Template, gender: str, forms: Mapping[str, str], participan
         groups={
             "gender": gender,
             "occupation": template.occupation,
-            "answer": winogender.WHOM["0" if template.means_occupation else "1"],
+            "answer": WHOM["0" if template.means_occupation else "1"],
             "participant": kind,
             "case": CASES[template.slot],
             "template": f"{template.at:04}",

@@ -1,111 +1,36 @@
-"""StereoSet (Nadeem et al., 2021), development set.
+"""StereoSet (Nadeem et al., 2021), development set, and the published predictions of its models, item by item.
 
 stereoset: intrasentence, the three sentences differ in one word; the context holds the word BLANK.
 stereoset-intersentence: which of three sentences follows the context, the sentence before?
 stereoset-pt, stereoset-pt-intersentence: both in Brazilian Portuguese (Firmino, 2026), in the same format.
+stereoset-scores: the score of an item is log(score of the stereotype) − log(score of the anti-stereotype), which has
+the sign of the published decision.
+
+The checksum of dev.json was not computed here: it is the one that huggingface/datasets recorded for the original
+(12,502,245 bytes, datasets/stereoset/dataset_infos.json). Rebuilt copies differ and count as unverified.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from unmask.core.boundary import parse_json, validate
 from unmask.core.errors import DataError, quote
-from unmask.core.types import Card, Pair, Side
+from unmask.core.types import Dataset, Pair, Side
 from unmask.data.formats import decode, read_bytes
-from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, ScoreSource, read_card, with_warnings
+from unmask.data.matrices import ScoreMatrix
 
-# The checksum was not computed here: it is the one huggingface/datasets recorded for the original
-# (12,502,245 bytes, datasets/stereoset/dataset_infos.json). Rebuilt copies differ and count as unverified.
-FILES = github_files(
-    "moinnadeem/StereoSet/ead7d086a64a192a1eca88e0dd2fd163de375218/data/",
-    {"dev.json": "73a0f31b711688112602e4c3ac6ab1e1a7cadcdd67df6c6fd55501c889676c90"},
-)
-INTRASENTENCE = Card(
-    name="stereoset",
-    title="StereoSet, intrasentence",
-    folder="stereoset",
-    files=FILES,
-    licence="CC BY-SA 4.0",
-    languages=("en",),
-    citation="""\
-@inproceedings{nadeem-etal-2021-stereoset,
-  title = {{StereoSet}: Measuring stereotypical bias in pretrained language models},
-  author = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
-  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics and
-               the 11th International Joint Conference on Natural Language Processing
-               (Volume 1: Long Papers)},
-  year = {2021},
-  pages = {5356--5371},
-  publisher = {Association for Computational Linguistics},
-  doi = {10.18653/v1/2021.acl-long.416},
-}""",
-    source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intrasentence)",
-    hub="McGill-NLP/stereoset",
-    size=2106,
-    problems=(
-        "Many examples are unclear, ungrammatical or no stereotype at all (Blodgett et al., 2021). "
-        "Two contexts hold two blanks, some blanks are glued to the neighbouring word, and some unrelated "
-        "words do not fit the grammar of the sentence, which makes them easy to reject. "
-        "Only 79 target terms. Stereotypes are those of the US. "
-        "The development set is public and may be in training data."
-    ),
-)
-INTERSENTENCE = Card(
-    name="stereoset-intersentence",
-    title="StereoSet, intersentence",
-    folder="stereoset",
-    files=FILES,
-    licence="CC BY-SA 4.0",
-    languages=("en",),
-    citation=INTRASENTENCE.citation,
-    source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intersentence)",
-    hub="McGill-NLP/stereoset",
-    size=2123,
-    problems=(
-        "The three sentences after a context are free text and no minimal pairs: length, style and fluency "
-        "differ with the stereotype. "
-        "Many examples are unclear or no stereotype at all (Blodgett et al., 2021). "
-        "The published score needs a model with a next-sentence head. Only 79 target terms. "
-        "Stereotypes are those of the US."
-    ),
-)
-PORTUGUESE = Card(
-    name="stereoset-pt",
-    title="StereoSet-PTBR, intrasentence",
-    folder="stereoset_ptbr",
-    files=github_files(
-        "firminovitoria/stereoset-ptbr/150fef0ba2386b3d8173fe7d907890ba403f71f2/data/", {"dev_ptbr.json": ""}
-    ),
-    licence="CC BY-SA 4.0",
-    languages=("pt",),
-    citation="""\
-@misc{firmino-2026-stereoset,
-  title = {{StereoSet-PTBR}},
-  author = {Firmino, Vit{\\'o}ria},
-  year = {2026},
-  howpublished = {firminovitoria/stereoset-ptbr on GitHub},
-}""",
-    source="firminovitoria/stereoset-ptbr@150fef0:data/dev_ptbr.json (data.intrasentence)",
-    size=2106,
-    problems=(
-        "Translated sentence by sentence by a language model (gpt-4.1-mini), by its README; 517 sentences with a wrong "
-        "blank were corrected by hand, the others were not reviewed for meaning. Stereotypes are those of the US. The "
-        "words of the three sentences need not agree with the sentence in gender and number. What was said of the "
-        "original (Blodgett et al., 2021) applies here too."
-    ),
-    manual="its checksum is not known here: download data/dev_ptbr.json of its repository at commit 150fef0",
-)
-PORTUGUESE_INTERSENTENCE = replace(
-    PORTUGUESE,
-    name="stereoset-pt-intersentence",
-    title="StereoSet-PTBR, intersentence",
-    source="firminovitoria/stereoset-ptbr@150fef0:data/dev_ptbr.json (data.intersentence)",
-    size=2123,
-)
+MODELS = {  # by file of predictions: the model, and its kind
+    "predictions_bert-base-cased_BertNextSentence_BertLM.json": ("bert-base-cased", "masked"),
+    "predictions_gpt2_ModelNSP_GPT2LM.json": ("gpt2", "causal"),
+    "predictions_roberta-large_ModelNSP_RoBERTaLM.json": ("roberta-large", "masked"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +85,51 @@ def _item(name: str, example: StereoSetExample, at: str) -> Pair:
     )
 
 
-def _source(card: Card, part: Literal["intrasentence", "intersentence"]) -> DatasetSource:
-    return DatasetSource(card, partial(load_part, name=card.name, part=part))
+@dataclass(frozen=True, slots=True)
+class SentencePrediction:
+    """The published score of one sentence."""
+
+    id: str
+    score: float
+
+
+def load_scores(path: Path, data: Dataset) -> ScoreMatrix:
+    """The scores of every item, in the order of the dataset."""
+    import numpy as np
+
+    items = load_part(path, "stereoset", "intrasentence").items
+    folder = path.parents[1] / "stereoset_predictions"
+    scores = [_differences(folder / file, [item.groups for item in items]) for file in MODELS]
+    return ScoreMatrix(
+        data,
+        models=tuple(model for model, _ in MODELS.values()),
+        items=tuple(item.id for item in items),
+        wordings=("",),
+        scores=np.array(scores)[:, :, None],
+        categories=tuple(item.groups["category"] for item in items),
+        groups=tuple(kind for _, kind in MODELS.values()),
+    )
+
+
+def _differences(path: Path, groups: Sequence[Mapping[str, str]]) -> list[float]:
+    """The difference of the log scores of each item's two sentences; NaN if a score is missing or not positive."""
+    content = parse_json(decode(read_bytes(path, "a file of StereoSet's predictions"), path.name), path.name)
+    if not isinstance(content, dict) or "intrasentence" not in content:
+        raise DataError(f"{path.name}: found {quote(content)}, expected intrasentence with ids and scores")
+    listed = validate(list[SentencePrediction], content["intrasentence"], f"{path.name}, intrasentence")
+    logs = {each.id: math.log(each.score) for each in listed if 0 < each.score < math.inf}
+    more, less = ([logs.get(each.get(side, ""), math.nan) for each in groups] for side in ("id_more", "id_less"))
+    return [a - b for a, b in zip(more, less, strict=True)]
+
+
+def _source(name: str, part: Literal["intrasentence", "intersentence"]) -> DatasetSource:
+    return DatasetSource(read_card(name), partial(load_part, name=name, part=part))
 
 
 DATASETS = (
-    _source(INTRASENTENCE, "intrasentence"),
-    _source(INTERSENTENCE, "intersentence"),
-    _source(PORTUGUESE, "intrasentence"),
-    _source(PORTUGUESE_INTERSENTENCE, "intersentence"),
+    _source("stereoset", "intrasentence"),
+    _source("stereoset-intersentence", "intersentence"),
+    _source("stereoset-pt", "intrasentence"),
+    _source("stereoset-pt-intersentence", "intersentence"),
 )
+SCORES = ScoreSource(read_card("stereoset-scores"), load_scores)

@@ -3,39 +3,11 @@
 from __future__ import annotations
 
 from unmask.core.errors import DataError, quote
-from unmask.core.types import Card
 from unmask.data.examples import Example, Source, column, rows_of, text_column
 from unmask.data.formats import decode, read_bytes
-from unmask.data.items import DataSource, github_files
+from unmask.data.items import DataSource, read_card
 
-CARD = Card(
-    name="stsb",
-    title="STS benchmark",
-    folder="stsb",
-    files=github_files(
-        "zhangzhenhu/Semantic-Texual-Similarity-Toolkits/c55a72f51bd15a8bd75114247c06984b432050f9/data/stsbenchmark/",
-        {
-            "sts-train.csv": "0f71910b59aa1ad973c5897f0791f3b0965a92b8f82b1a95f3eea9f4162fda82",
-            "sts-dev.csv": "5d7e944d8b02734b07bfdb5df67db3420c64bed153fcaa1ba47ad03480cf4234",
-            "sts-test.csv": "affe45928a66ee5a708531233c95b7dacbbdc57f974f002a3d32ea0180cf816a",
-        },
-    ),
-    licence="mixed, mostly CC BY-SA 3.0 and 4.0; see its LICENSE.txt",
-    languages=("en",),
-    citation="""\
-@inproceedings{cer-etal-2017-semeval,
-  title = {{SemEval}-2017 Task 1: Semantic Textual Similarity},
-  author = {Cer, Daniel and Diab, Mona and Agirre, Eneko and Lopez-Gazpio, I{\\~n}igo and Specia, Lucia},
-  booktitle = {Proceedings of the 11th International Workshop on Semantic Evaluation},
-  year = {2017},
-}""",
-    source="zhangzhenhu/Semantic-Texual-Similarity-Toolkits@c55a72f:data/stsbenchmark/",
-    size=8628,
-    problems=(
-        "Captions, headlines and forum posts; captions speak of men about twice as often as of women. "
-        "Tab-separated in spite of the names of its files, without a header and without quoting."
-    ),
-)
+CARD = read_card("stsb")
 SOURCE = DataSource(CARD)
 MOST = 5.0  # the highest similarity score
 

@@ -24,7 +24,7 @@ from unmask.core.errors import ModelError, StatsError, Unscorable
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.data.occurrences import word_pattern, word_spans
+from unmask.data.language import word_pattern, word_spans
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.spec import EraserOptions, MitigationContext, Outcome, VectorPlan
 from unmask.models import Lm

@@ -17,9 +17,9 @@ from unmask.core.progress import Progress, steps_of
 from unmask.core.seeds import generator
 from unmask.core.statistic import BALANCED, OF_WORDS
 from unmask.core.types import Dataset, Floats, Kind, Row
-from unmask.data.occupations import with_usual_gender
+from unmask.data.builtin_tables import with_usual_gender
+from unmask.data.items import sample_dataset
 from unmask.data.pairs import ORIGINAL
-from unmask.data.subset import sample_dataset
 from unmask.measures import find
 from unmask.mitigate.spec import MethodOptions, PairOptions
 from unmask.models import Engine

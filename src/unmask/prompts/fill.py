@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.core.boundary import Rows, validate
 from unmask.core.errors import DataError, quote
-from unmask.data.prompts import Prompt
+from unmask.data.builtin_tables import Prompt
 from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord
 from unmask.prompts.rules import COUNTINGS, Ruling, Verdict, apply_rules
 from unmask.prompts.spec import Counting

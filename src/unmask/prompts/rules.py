@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from unmask.core.errors import DataError
-from unmask.data.prompts import Prompt
+from unmask.data.builtin_tables import Prompt
 from unmask.models.fill import SlotWord
 from unmask.prompts.spec import Counting
 

@@ -15,10 +15,10 @@ from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, Serving, fill_groups
 from unmask.core.progress import steps_of
 from unmask.core.request import with_request
+from unmask.data.builtin_tables import Prompt
 from unmask.data.formats import read_bytes, read_records, records
+from unmask.data.items import sample_positions
 from unmask.data.pairs import slug
-from unmask.data.prompts import Prompt
-from unmask.data.subset import sample_positions
 from unmask.findings import Section
 from unmask.findings.envelope import Result, build, read_meta
 from unmask.findings.folder import ResultFolder, result_folder

@@ -19,7 +19,7 @@ from scipy.stats.contingency import association
 from unmask import data as datasets
 from unmask.core.types import Floats
 from unmask.data.examples import Example
-from unmask.data.occurrences import word_pattern
+from unmask.data.language import word_pattern
 from unmask.findings import Cell, Table
 from unmask.stats.corrections import holm
 from unmask.stats.shares import Contrast, contrast, share_contrast

@@ -16,7 +16,7 @@ from unmask.core.errors import DataError, StatsError, Unscorable
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.data.occurrences import word_pattern, word_spans
+from unmask.data.language import word_pattern, word_spans
 from unmask.models import Lm
 from unmask.vectors.association import effect_size, unit
 from unmask.vectors.contextual import WordInText, word_vectors

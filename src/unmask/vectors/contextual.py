@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from unmask.core.errors import DataError, ModelError, Unscorable
 from unmask.core.types import Encoded, Floats
-from unmask.data.occurrences import Span
+from unmask.data.language import Span
 from unmask.models import Lm
 from unmask.models.states import mean_states
 from unmask.vectors.spec import Pooling

@@ -12,7 +12,7 @@ import numpy as np
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Pair, Probe
-from unmask.data.occurrences import Span
+from unmask.data.language import Span
 from unmask.diagnose.generate.targets import Target, changed_words
 from unmask.diagnose.generate.wordnet import WordNet
 from unmask.diagnose.generate.words import Form, group_words, inflect, is_usable, readings

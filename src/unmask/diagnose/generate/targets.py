@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 
 from unmask.audit.scoring import ScoredItem
 from unmask.core.types import Pair, SentenceScore
-from unmask.data.occurrences import Span
+from unmask.data.language import Span
 from unmask.diagnose.generate.words import is_usable
 from unmask.models import TextModel
 

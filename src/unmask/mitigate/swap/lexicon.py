@@ -19,8 +19,8 @@ import numpy as np
 from unmask import data
 from unmask.core.boundary import Rows
 from unmask.core.errors import DataError, quote
+from unmask.data.builtin_tables import NamePair, WordPair, WordTables
 from unmask.data.formats import check_words, read_cells, read_records, user_path
-from unmask.data.word_pairs import NamePair, WordPair, WordTables
 
 _HEADERS = {"masculine", "male", "first", "a"}  # names by which a header is recognised
 MOST = 1_000  # names of either gender that are matched, the most frequent, as published

@@ -12,7 +12,7 @@ import numpy as np
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Probe
-from unmask.data.occurrences import any_of
+from unmask.data.language import any_of
 from unmask.mitigate.swap.grammar import (
     EXACT_IDIOMS,
     IDIOMS,

@@ -12,7 +12,7 @@ from unmask.audit.session import load_datasets
 from unmask.core.boundary import read_json, read_text, validate
 from unmask.core.errors import DataError, ResultError
 from unmask.core.files import partial_file, write_json
-from unmask.data.occurrences import word_pattern
+from unmask.data.language import word_pattern
 from unmask.studies.spec import Step, StepContext, StepKind
 from unmask.studies.steps.audits import PAIRS_FILE, open_cached
 from unmask.studies.texts import find_text_file, select_corpus

@@ -9,8 +9,8 @@ from functools import cache
 
 from unmask import data
 from unmask.core.errors import DataError, Unscorable
-from unmask.data.occupations import Occupation
-from unmask.data.occurrences import Span, word_pattern, word_spans
+from unmask.data.builtin_tables import Occupation
+from unmask.data.language import Span, word_pattern, word_spans
 from unmask.mitigate.swap import package_words
 from unmask.models import Lm
 
