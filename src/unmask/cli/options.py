@@ -249,7 +249,7 @@ def _is_switch_off(field: Field[Any]) -> bool:
 
 def _common(options: Iterable[Field[Any]]) -> str:
     """The line of a help page about the options that are described once, in `unmask list options`."""
-    names = [_flags(field)[0].lstrip("-") for field in options if field.metadata["common"]]
+    names = [_flags(field)[0].partition("/")[0].lstrip("-") for field in options if field.metadata["common"]]
     line = f"Common options, described by `unmask list options`: {', '.join(names)}."
     return "\b\n" + textwrap.fill(line, 76, break_on_hyphens=False) if names else ""
 

@@ -90,14 +90,19 @@ def original_id(row: Row, at: str) -> dict[str, str]:
     return {"original_id": row["id"]}
 
 
-def _source(name: str, facts: Callable[[Row, str], dict[str, str]], **layout: str) -> DatasetSource:
-    labels = annotator_labels if facts is votes_and_writer else None
-    return DatasetSource(read_card(name), partial(load_table, name=name, facts=facts, **layout), labels)
-
-
 DATASETS = (
-    _source("crows-pairs", votes_and_writer),
-    _source("crows-pairs-revised", original_id, delimiter="\t", suffix="_en_US"),
-    _source("crows-pairs-fr", original_id, delimiter="\t", suffix="_fr_FR"),
-    _source("crows-pairs-nl", original_id, encoding="mac_roman"),
+    DatasetSource(
+        read_card("crows-pairs"), partial(load_table, name="crows-pairs", facts=votes_and_writer), annotator_labels
+    ),
+    DatasetSource(
+        read_card("crows-pairs-revised"),
+        partial(load_table, name="crows-pairs-revised", facts=original_id, delimiter="\t", suffix="_en_US"),
+    ),
+    DatasetSource(
+        read_card("crows-pairs-fr"),
+        partial(load_table, name="crows-pairs-fr", facts=original_id, delimiter="\t", suffix="_fr_FR"),
+    ),
+    DatasetSource(
+        read_card("crows-pairs-nl"), partial(load_table, name="crows-pairs-nl", facts=original_id, encoding="mac_roman")
+    ),
 )
