@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import measure_docs
 from unmask.diagnose import DIAGNOSES
 from unmask.measures import MEASURES
 
@@ -27,21 +28,24 @@ def keys() -> set[str]:
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_every_measure_has_a_whole_page(name: str) -> None:
-    text = (DOCS / "measures" / f"{name}.md").read_text(encoding="utf-8")
-    assert text.startswith(f"# `{name}`: ")
-    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS
+def test_every_measure_is_described_on_a_whole_page(name: str) -> None:
+    text = (DOCS / "measures" / measure_docs.rows()[name][0]).read_text(encoding="utf-8")
+    assert f"`{name}`" in "".join(re.findall(r"^(?:# |## The variant |\| ).*$", text, re.MULTILINE))
+    sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert [section for section in sections if not section.startswith("The variant `")] == SECTIONS
     measure = MEASURES[name]
     assert measure.citation in text
-    assert f"For {' and '.join(measure.kinds)} models." in text
+    assert re.search(rf"^For {' and '.join(measure.kinds)} models|; .* for {measure.kinds[0]} ones", text, re.MULTILINE)
     for published in measure.published:
         assert f"{published.value:.2f}".rstrip("0").rstrip(".") in text
         assert published.model in text
 
 
 def test_no_page_without_a_measure() -> None:
-    pages = {path.stem for path in (DOCS / "measures").glob("*.md")} - {"README"}
-    assert pages == MEASURES.keys()
+    described = measure_docs.rows()
+    pages = {path.name for path in (DOCS / "measures").glob("*.md")} - {"README.md"}
+    assert pages == {page for page, _ in described.values()}
+    assert described.keys() == MEASURES.keys()
 
 
 @pytest.mark.parametrize(
