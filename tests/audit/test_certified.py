@@ -13,8 +13,9 @@ import torch
 import unmask
 import zoo
 from unmask.audit import certified, selection
-from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
-from unmask.audit.checks import Evidence
+from unmask.audit.certified import Certificate, certificate_check, score_certified, widen
+from unmask.audit.checks import Evidence, check_precision
+from unmask.audit.run import precisions_of
 from unmask.audit.scoring import score_items
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
@@ -242,7 +243,7 @@ def test_the_check_states_estimates_and_what_the_guard_found(
 ) -> None:
     """A fit would otherwise be read as a bound, and a number below what it can tell as knowledge."""
     one = replace(CERTIFICATE, estimate=estimate, unseen=unseen, fell_back=fell_back)
-    (check,) = precision_checks(low_and_high()[1], [one])
+    check = certificate_check([one])
     assert check.ok
     assert "extreme-value fit to 64 pairs" in check.detail
     assert "guard: 20 random pairs" in check.detail
@@ -254,7 +255,7 @@ def test_the_check_states_estimates_and_what_the_guard_found(
 def test_the_chance_of_a_measure_adds_up_over_its_precisions() -> None:
     last = replace(CERTIFICATE, precision="fp32+tf32", next_precision="fp32", estimate=0.008, unseen=0.01)
     other = replace(CERTIFICATE, measure="cps", estimate=0.012)
-    (check,) = precision_checks(low_and_high()[1], [CERTIFICATE, other, last])
+    check = certificate_check([CERTIFICATE, other, last])
     assert "highest for aul: 0.02 by an extreme-value fit" in check.detail
     assert "plus 0.04 for larger" in check.detail
     assert "guard: 40 random pairs" in check.detail
@@ -263,7 +264,7 @@ def test_the_chance_of_a_measure_adds_up_over_its_precisions() -> None:
 def test_a_measure_that_scored_no_pair_does_not_stop_the_check() -> None:
     """Data of which a measure can score nothing would end the audit with a traceback."""
     nothing = replace(CERTIFICATE, measure="cps", pairs=0, rescored=0, guard=0, estimate=0.0, unseen=0.0)
-    (check,) = precision_checks(low_and_high()[1], [CERTIFICATE, nothing])
+    check = certificate_check([CERTIFICATE, nothing])
     assert "(aul 60%, cps 0%)" in check.detail
 
 
@@ -278,25 +279,25 @@ def test_the_band_of_two_parts_is_that_of_the_pairs_left() -> None:
 def test_certified_decisions_need_a_model_in_fp32() -> None:
     half = open_lm(zoo.folder("bert-uncased"), Opening(dtype="bf16"))
     with pytest.raises(ModelError, match="dtype is bf16, but certified decisions are those of fp32"):
-        precisions_for(half, "certified")
-    assert precisions_for(half, "plain") == (half,)
-    assert precisions_for(low_and_high()[1], "plain") == (low_and_high()[1],)
+        precisions_of(half, "certified")
+    assert precisions_of(half, "plain") == (half,)
+    assert precisions_of(low_and_high()[1], "plain") == (low_and_high()[1],)
 
 
 def test_a_processor_without_bf16_products_has_fp32_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = low_and_high()[1]
     monkeypatch.setattr(precision, "has_bf16_products", lambda: False)
-    assert precisions_for(lm, "certified") == (lm,)
+    assert precisions_of(lm, "certified") == (lm,)
     monkeypatch.setattr(precision, "has_bf16_products", lambda: True)
-    assert [each.facts.dtype for each in precisions_for(lm, "certified")] == ["bf16", "fp32"]
+    assert [each.facts.dtype for each in precisions_of(lm, "certified")] == ["bf16", "fp32"]
 
 
 def test_plain_low_precision_fails_a_check() -> None:
     half = open_lm(zoo.folder("bert-uncased"), Opening(dtype="bf16"))
-    (check,) = precision_checks(half, [])
+    (check,) = check_precision(half)
     assert not check.ok
     assert "about 2 in 100 pairs otherwise than fp32" in check.detail
-    assert precision_checks(low_and_high()[1], []) == []
+    assert check_precision(low_and_high()[1]) == []
 
 
 def test_an_audit_records_what_was_scored_again(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

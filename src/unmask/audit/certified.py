@@ -17,23 +17,20 @@ import numpy as np
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import SCORE_NOT_FINITE, Only, ScoredItem, score_items
 from unmask.audit.selection import Differences, Index, Selection, select
-from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
-from unmask.core.options import Precision
 from unmask.core.progress import Step, part_of
 from unmask.core.seeds import generator
+from unmask.core.statistic import ASLD, MEAN_DIFFERENCE, statistic
 from unmask.core.types import Check, Floats, Measure, Pair
-from unmask.models import Answerer, TextModel
-from unmask.models.lm import FP32, NOT_FINITE, QUANTISED, SERVED
+from unmask.models import Answerer
+from unmask.models.lm import FP32, NOT_FINITE
 
 SAMPLE, LATER_SAMPLE = 256, 64  # pairs scored in the first two precisions, and in two later ones
 BLOCK = 4096  # items whose scores are held at once
 LEAST_STATED = 0.001  # chances below it are not told apart: they are estimates
 TRIAL = 16  # items that show whether the model overflows
 DECIDES = ("share", "magnitude", "lms", "ss", "icat")  # summaries of pairs; others have few passes and no decisions
-# decisions of the built-in model on CrowS-Pairs, over all measures (`bench/precision.py`)
-TURNED = {"bf16": "about 2 in 100", "fp16": "up to 1 in 200", "fp32+tf32": "about 1 in 1,000"}
-MEANS = ("mean-difference", "asld")
+MEANS = (MEAN_DIFFERENCE.name, ASLD.name)
 
 Key = tuple[str, str]  # item and measure
 Scores = dict[Key, ScoredItem]
@@ -78,13 +75,6 @@ class Certificate:
         )
 
 
-def precisions_for(lm: TextModel, precision: Precision) -> tuple[TextModel, ...]:
-    """The precisions in which an audit scores, the fastest first; ModelError if there can be only one."""
-    if precision == "certified" and lm.facts.dtype not in FP32:
-        raise ModelError(f"dtype is {lm.facts.dtype}, but certified decisions are those of fp32: leave out the dtype")
-    return lm.precisions if precision == "certified" else (lm,)
-
-
 def score_certified(  # noqa: PLR0913 - as `score_items`
     data: str,
     items: Sequence[Pair],
@@ -122,20 +112,7 @@ def score_certified(  # noqa: PLR0913 - as `score_items`
     certificates.extend(found.values())
 
 
-def precision_checks(lm: TextModel, certificates: Sequence[Certificate]) -> list[Check]:
-    """Whether the decisions are those of fp32; no check where all scores are in it."""
-    if certificates:
-        return [Check("precision", True, _summary(certificates))]
-    if lm.facts.dtype in (*FP32, SERVED, *QUANTISED):  # a quantised model is another model, and is computed in fp32
-        return []
-    name = lm.facts.dtype
-    turned = next((share for prefix, share in TURNED.items() if name.startswith(prefix)), "some")
-    advice = "use dtype fp32 and precision certified"
-    detail = f"scored in {name}, which decides {turned} pairs otherwise than fp32: {advice}"
-    return [Check("precision", name == "fp32+tf32", detail)]
-
-
-def _summary(certificates: Sequence[Certificate]) -> str:
+def certificate_check(certificates: Sequence[Certificate]) -> Check:
     """What was scored again, and the estimated chance that a decision is still another."""
     first = [each for each in certificates if each.precision == certificates[0].precision]
     names = dict.fromkeys(each.next_precision for each in certificates)
@@ -145,13 +122,14 @@ def _summary(certificates: Sequence[Certificate]) -> str:
     by_fit, unseen = _chance(sum(each.estimate for each in worst)), _chance(sum(each.unseen for each in worst))
     refuted = list(dict.fromkeys(each.measure for each in certificates if each.fell_back))
     outcome = f"in {', '.join(refuted)}, scored again whole" if refuted else "none"
-    return (
+    detail = (
         f"scored in {first[0].precision}, and again in {' and '.join(names)} where decisions could differ "
         f"({', '.join(shares)}); estimated chance that any decision is not that of fp32, highest for "
         f"{worst[0].measure}: {by_fit} by an extreme-value fit to {worst[0].sampled} pairs, plus {unseen} for larger, "
         f"rare errors (guard: {sum(each.guard for each in worst):,} random pairs; errors beyond the fit: "
         f"{outcome})"
     )
+    return Check("precision", True, detail)
 
 
 def _chance(chance: float) -> str:
@@ -170,7 +148,7 @@ def _widen(estimate: Estimate, certificates: Sequence[Certificate]) -> Estimate:
     more = sum((1 - each.rescored / own[0].pairs) * each.mean_allowance(estimate.n) for each in own)
     method = f"{estimate.method}, ±{more:.2g} for {own[0].precision}"
     wide = replace(estimate, low=estimate.low - more, high=estimate.high + more, method=method)
-    return wide.clip(0.0, inf) if estimate.statistic == "asld" else wide
+    return wide.clip(*statistic(estimate.statistic).scale)
 
 
 def _overflows(data: str, items: Sequence[Pair], measures: Sequence[Measure], engine: Answerer) -> bool:

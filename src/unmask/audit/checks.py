@@ -19,12 +19,14 @@ from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmaske
 from unmask.measures.spans import order_matters
 from unmask.models import TextModel
 from unmask.models.batches import Readings
-from unmask.models.lm import refuse_bad_outputs
+from unmask.models.lm import FP32, QUANTISED, SERVED, refuse_bad_outputs
 
 SAMPLE = 12  # items probed only for the checks, if no measure has such probes
 REPEATED = 0.01  # share of pairs that may have the sentences of an earlier one; published data have up to 0.3%
 MASKED_FLOOR, UNMASKED_FLOOR, CAUSAL_FLOOR = 0.10, 0.25, 0.05
 How = Literal["masked", "unmasked", "causal"]
+# decisions of the built-in model on CrowS-Pairs, over all measures (`bench/precision.py`)
+TURNED = {"bf16": "about 2 in 100", "fp16": "up to 1 in 200", "fp32+tf32": "about 1 in 1,000"}
 VISIBLE = (
     "copying the input is enough for that: masked-accuracy finds a model that reads no context, and only a comparison "
     "with the base model finds that training harmed how words are read"
@@ -117,6 +119,17 @@ def check_repeats(items: Sequence[Pair]) -> Check:
     detail = f"{count:,} of {n:,} pairs ({share:.1%}) have the sentences of an earlier one"
     detail += f", {len(repeats.exchanged):,} of them exchanged" if repeats.exchanged else ""
     return Check("duplicates", share <= REPEATED, detail)
+
+
+def check_precision(lm: TextModel) -> list[Check]:
+    """Whether the decisions of one precision are those of fp32; no check of scores that are in it."""
+    name = lm.facts.dtype
+    if name in (*FP32, SERVED, *QUANTISED):  # a quantised model is another model, and is computed in fp32
+        return []
+    turned = next((share for prefix, share in TURNED.items() if name.startswith(prefix)), "some")
+    advice = "use dtype fp32 and precision certified"
+    detail = f"scored in {name}, which decides {turned} pairs otherwise than fp32: {advice}"
+    return [Check("precision", name == "fp32+tf32", detail)]
 
 
 def checks(

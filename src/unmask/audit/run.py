@@ -9,15 +9,14 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unmask.audit.certified import Certificate, precision_checks, precisions_for, score_certified, widen
-from unmask.audit.checks import Evidence, check_repeats, checks
+from unmask.audit.checks import Evidence, check_precision, check_repeats, checks
 from unmask.audit.parquet import Tables, group_columns
 from unmask.audit.result import AuditResult
-from unmask.audit.scoring import special_token_in
+from unmask.audit.scoring import score_items, special_token_in
 from unmask.audit.session import Data, engine_for, load_datasets, measures_for
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, ModelError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, Precision, Serving, fill_groups
 from unmask.core.progress import report_preparation, steps_of
@@ -27,14 +26,17 @@ from unmask.data.items import list_warning
 from unmask.findings.envelope import ITEMS, TOKENS, build
 from unmask.findings.folder import ResultFolder, result_folder
 from unmask.measures import MEASURES, select_measures
-from unmask.models import Model, TextModel, open_lm
+from unmask.models import Answerer, Model, TextModel, open_lm
+from unmask.models.lm import FP32
 from unmask.stats import estimates
 from unmask.stats.corrections import correct_headlines
+
+if TYPE_CHECKING:
+    from unmask.audit.certified import Certificate
 
 DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
 # of every measure, so that a result can be read where the measure is not installed
 RECORDED = ("name", "title", "reads", "citation", "summary", "null", "in_nats", "decimals", "baseline")
-Plan = Sequence[tuple[Dataset, Sequence[Measure]]]
 
 
 @with_request("audit", "model")
@@ -63,77 +65,58 @@ def audit(
             these groups themselves as `opening`, `serving` and `options`.
     """
     opening, serving, run = fill_groups(options, opening=Opening, serving=Serving, options=Options)
-    if out is not None:
-        with result_folder(out, "audit") as folder:
-            return _audit(folder, model, data, measures, precision, independent, (opening, serving), run)
-    temporary = Path(mkdtemp(prefix="unmask-"))
+    path = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
     try:
-        with result_folder(temporary, "audit") as folder:
-            result = _audit(folder, model, data, measures, precision, independent, (opening, serving), run)
+        with result_folder(path, "audit") as folder:
+            report_preparation(run.progress, "read the data")
+            datasets = load_datasets(data, run)
+            named = MEASURES.find_all(measures)  # an unknown name is an error before the model is loaded
+            report_preparation(run.progress, "load the model")
+            lm = open_lm(model, opening, serving)
+            plan = AuditPlan.of(datasets, named, lm, usable_only=data is DEFAULT_DATA)
+            models = precisions_of(lm, precision)
+            report_preparation(run.progress)
+            scores = plan.score(models, folder, run, independent=independent)
+            facts = {
+                "measures": [measure.name for measure in named],
+                **{name: getattr(run, name) for name in ("limit", "seed", "tokens")},
+                "precision": [each.facts.dtype for each in models],
+                "independent": independent,
+            }
+            meta = build(
+                "audit",
+                title=lm.facts.id,
+                models=[asdict(lm.facts)],
+                data=[dataset.facts() for dataset, _ in plan.parts],
+                options=facts,
+                estimates=correct_headlines(scores.estimates, [each.name for each in plan.measures if each.baseline]),
+                checks=scores.checks,
+                details={
+                    "measures": [{name: getattr(each, name) for name in RECORDED} for each in plan.measures],
+                    "precision": [asdict(each) for each in scores.certificates],
+                },
+            )
+            result = AuditResult(folder.finish(meta).meta, path)
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if out is None:
+            shutil.rmtree(path, ignore_errors=True)
         raise
-    weakref.finalize(result, shutil.rmtree, temporary, True)
+    if out is None:
+        weakref.finalize(result, shutil.rmtree, path, True)
     return result
 
 
-def _audit(  # noqa: PLR0913, PLR0917 - the parts of an audit
-    folder: ResultFolder,
-    model: Model | None,
-    data: Data | Sequence[Data],
-    measures: str | Measure | Sequence[str | Measure],
-    precision: Precision,
-    independent: bool,
-    how: tuple[Opening, Serving],
-    run: Options,
-) -> AuditResult:
-    """Audit a model into a folder that is open for it."""
-    report_preparation(run.progress, "read the data")
-    datasets = load_datasets(data, run)
-    named = MEASURES.find_all(measures)  # an unknown name is an error before the model is loaded
-    report_preparation(run.progress, "load the model")
-    lm = open_lm(model, *how)
-    select_measures(named, lm.kind)
-    models = precisions_for(lm, precision)
-    report_preparation(run.progress)
-    datasets = [_with_special_tokens(dataset, lm) for dataset in datasets]
-    plan = [(dataset, measures_for(dataset, named, lm.kind)) for dataset in datasets]
-    if data is DEFAULT_DATA:  # of the default data, only what the measures can score
-        plan = [(dataset, usable) for dataset, usable in plan if usable] or plan
-    _refuse_unused(named, plan)
-    facts: dict[str, Any] = {
-        "models": [asdict(lm.facts)],
-        "data": [dataset.facts() for dataset, _ in plan],
-        "options": {
-            "measures": [measure.name for measure in named],
-            **{name: getattr(run, name) for name in ("limit", "seed", "tokens")},
-            "precision": [each.facts.dtype for each in models],
-            "independent": independent,
-        },
-    }
-    details: dict[str, Any] = {
-        "measures": [{name: getattr(measure, name) for name in RECORDED} for measure in _used_measures(plan)]
-    }
-    groups = group_columns([item for dataset, _ in plan for item in dataset.items])
-    tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups)
-    scored = _score(models, plan, tables, run, independent=independent)
-    details |= {"precision": [asdict(each) for each in scored.certificates]}
-    found = correct_headlines(scored.estimates, [measure.name for measure in _used_measures(plan) if measure.baseline])
-    meta = build("audit", title=lm.facts.id, **facts, estimates=found, checks=scored.checks, details=details)
-    assert folder.path is not None
-    return AuditResult(folder.finish(meta).meta, folder.path)
+def precisions_of(lm: TextModel, precision: Precision) -> tuple[TextModel, ...]:
+    """The precisions in which an audit scores, the fastest first; ModelError if there can be only one."""
+    if precision == "plain":
+        return (lm,)
+    if lm.facts.dtype not in FP32:
+        raise ModelError(f"dtype is {lm.facts.dtype}, but certified decisions are those of fp32: leave out the dtype")
+    return lm.precisions
 
 
-def _with_special_tokens(data: Dataset, lm: TextModel) -> Dataset:
-    """The data with a warning about the items that spell out a special token of the model; they are not scored."""
-    found = {item.id: special for item in data.items if (special := special_token_in(item, lm))}
-    listed = ", ".join(dict.fromkeys(found.values()))
-    warnings = list_warning([*found], f"special tokens of this model written in them, and are not scored: {listed}")
-    return replace(data, warnings=(*warnings, *data.warnings))
-
-
-@dataclass(frozen=True, slots=True)
-class _Scores:
+@dataclass(slots=True)
+class AuditScores:
     """What an audit computes beside its tables."""
 
     estimates: list[Estimate] = field(default_factory=list)
@@ -141,58 +124,103 @@ class _Scores:
     certificates: list[Certificate] = field(default_factory=list)
 
 
-def _score(models: Sequence[TextModel], plan: Plan, tables: Tables, options: Options, *, independent: bool) -> _Scores:
-    """Score every dataset with its measures by a model in one precision or several; writes the tables."""
-    found, lm = _Scores(), models[-1]
-    with ExitStack() as stack:
-        engines = [stack.enter_context(engine_for(each, options)) for each in models]
-        for data, measures in plan:
-            evidence, name = Evidence(), data.card.name
-            certificates: list[Certificate] = []
-            rows: dict[str, list[Row]] = {measure.name: [] for measure in measures}
-            by_name = {measure.name: measure for measure in measures}
-            step = steps_of(options.progress, name, len(data.items))
-            chunks = score_certified(
-                name, data.items, measures, engines, evidence=evidence, progress=step, certificates=certificates
+@dataclass(frozen=True, slots=True)
+class AuditPlan:
+    """What an audit scores: datasets, each with its measures."""
+
+    parts: Sequence[tuple[Dataset, Sequence[Measure]]]
+
+    @classmethod
+    def of(
+        cls, datasets: Sequence[Dataset], named: Sequence[Measure], lm: TextModel, *, usable_only: bool = False
+    ) -> AuditPlan:
+        """The datasets with the measures named, or with their defaults; refuses measures that fit none of them.
+
+        `usable_only`: leave out datasets that the measures named cannot score, unless they can score none.
+        """
+        select_measures(named, lm.kind)
+        parts = [(_with_special_tokens(data, lm), measures_for(data, named, lm.kind)) for data in datasets]
+        if usable_only:
+            parts = [(data, usable) for data, usable in parts if usable] or parts
+        plan = cls(parts)
+        listed = ", ".join(data.card.name for data, _ in parts)
+        if unused := [measure for measure in named if measure not in plan.measures]:
+            needs = f"must have {', '.join(unused[0].needs)}" if unused[0].needs else "must be pairs"
+            names = ", ".join(measure.name for measure in unused)
+            raise DataError(f"{names} cannot be computed on {listed}: items {needs}")
+        if bare := [data.card.name for data, usable in parts if not usable]:
+            raise DataError(
+                f"none of the given measures can be computed on {', '.join(bare)}: leave it out or name another measure"
             )
-            for chunk in chunks:
-                tables.add(chunk, lm)
-                for scored in chunk:
-                    row = scored.row
-                    rows[row.measure].append(row)
-                    evidence.add_difference(by_name[row.measure], row.difference, scored.difference_per_token)
-            for measure in measures:
-                own = rows[measure.name]
-                values = estimates(measure, own, data=name, rng_seed=options.seed, independent=independent)
-                found.estimates.extend(widen(values, certificates))
-            found.certificates.extend(certificates)
-            prefix = f"{name}/" if len(plan) > 1 else ""
-            found.checks.extend(
-                replace(each, name=prefix + each.name)
-                for each in (
-                    *checks(evidence, measures, rows, lm),
-                    check_repeats(data.items),
-                    *precision_checks(lm, certificates),
-                )
-            )
-        tables.close()
-    return found
+        return plan
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures that are used."""
+        return list({measure.name: measure for _, measures in self.parts for measure in measures}.values())
+
+    def score(
+        self, models: Sequence[TextModel], folder: ResultFolder, options: Options, *, independent: bool
+    ) -> AuditScores:
+        """Score every dataset with its measures by a model in one precision or several; writes the tables."""
+        scores = AuditScores()
+        groups = group_columns([item for data, _ in self.parts for item in data.items])
+        tables = Tables(folder.stage(ITEMS), folder.stage(TOKENS), groups)
+        with ExitStack() as stack:
+            engines = [stack.enter_context(engine_for(each, options)) for each in models]
+            for data, measures in self.parts:
+                part = _score_dataset(data, measures, engines, tables, options, independent=independent)
+                prefix = f"{data.card.name}/" if len(self.parts) > 1 else ""
+                scores.estimates += part.estimates
+                scores.checks += [replace(check, name=prefix + check.name) for check in part.checks]
+                scores.certificates += part.certificates
+            tables.close()
+        return scores
 
 
-def _used_measures(plan: Plan) -> list[Measure]:
-    return list({measure.name: measure for _, measures in plan for measure in measures}.values())
+def _score_dataset(
+    data: Dataset,
+    measures: Sequence[Measure],
+    engines: Sequence[Answerer],
+    tables: Tables,
+    options: Options,
+    *,
+    independent: bool,
+) -> AuditScores:
+    """Score one dataset with its measures, in the precision of each engine as far as it decides."""
+    scores, evidence, name, lm = AuditScores(), Evidence(), data.card.name, engines[-1].lm
+    rows: dict[str, list[Row]] = {measure.name: [] for measure in measures}
+    by_name = {measure.name: measure for measure in measures}
+    step = steps_of(options.progress, name, len(data.items))
+    if len(engines) > 1:
+        from unmask.audit.certified import certificate_check, score_certified, widen
 
-
-def _refuse_unused(named: Sequence[Measure], plan: Plan) -> None:
-    used = {measure.name for measure in _used_measures(plan)}
-    unused = [measure for measure in named if measure.name not in used]
-    if unused:
-        needs = f"must have {', '.join(unused[0].needs)}" if unused[0].needs else "must be pairs"
-        listed = ", ".join(data.card.name for data, _ in plan)
-        names = ", ".join(measure.name for measure in unused)
-        raise DataError(f"{names} cannot be computed on {listed}: items {needs}")
-    bare = [data.card.name for data, measures in plan if not measures]
-    if bare:
-        raise DataError(
-            f"none of the given measures can be computed on {', '.join(bare)}: leave it out or name another measure"
+        chunks = score_certified(
+            name, data.items, measures, engines, evidence=evidence, progress=step, certificates=scores.certificates
         )
+    else:
+        chunks = score_items(name, data.items, measures, engines[0], evidence=evidence, progress=step)
+    for chunk in chunks:
+        tables.add(chunk, lm)
+        for scored in chunk:
+            row = scored.row
+            rows[row.measure].append(row)
+            evidence.add_difference(by_name[row.measure], row.difference, scored.difference_per_token)
+    for measure in measures:
+        own = rows[measure.name]
+        scores.estimates += estimates(measure, own, data=name, rng_seed=options.seed, independent=independent)
+    scores.checks += [*checks(evidence, measures, rows, lm), check_repeats(data.items)]
+    if scores.certificates:
+        scores.estimates = widen(scores.estimates, scores.certificates)
+        scores.checks.append(certificate_check(scores.certificates))
+    else:
+        scores.checks += check_precision(lm)
+    return scores
+
+
+def _with_special_tokens(data: Dataset, lm: TextModel) -> Dataset:
+    """The data with a warning about the items that spell out a special token of the model; they are not scored."""
+    specials = {item.id: special for item in data.items if (special := special_token_in(item, lm))}
+    listed = ", ".join(dict.fromkeys(specials.values()))
+    warnings = list_warning([*specials], f"special tokens of this model written in them, and are not scored: {listed}")
+    return replace(data, warnings=(*warnings, *data.warnings))
