@@ -37,13 +37,12 @@ def run_mitigation(context: StepContext) -> None:
     lists: dict[str, Any] = {name: folder / PAIRS_FILE for name, folder in context.inputs.items() if name == "pairs"}
     if table := parameters.get(NAME_TABLE):
         lists[NAME_TABLE] = find_text_file(context.runtime.place(table), context.runtime.data_dir)
-    train = {"lr" if name == "rate" else name: value for name, value in parameters["train"].items()}
     make_checkpoint(
         method,
         Engine(lm),
         texts,
         context.folder,
-        method.options(seed=parameters["seed"], **train, **parameters["choices"], **lists),
+        method.options(**{**parameters["train"], **parameters["choices"], **lists, "seed": parameters["seed"]}),
     )
 
 

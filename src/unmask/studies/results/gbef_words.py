@@ -19,8 +19,8 @@ from unmask.stats.regression import correlation, fit_line
 from unmask.stats.shares import contrast
 from unmask.studies.claims import ClaimTest
 from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
-from unmask.studies.papers.gbef import BALANCED, BASE, CDS, as_trained, reminded_version, version_label
-from unmask.studies.spec import PaperComparison, StudyOptions
+from unmask.studies.papers.gbef import BALANCED, BASE, CDS, LABELS, GbefOptions, reminded_version
+from unmask.studies.spec import PaperComparison
 from unmask.studies.steps.words import WordFacts
 
 FIGURES = {  # figures of the thesis by category of our templates
@@ -43,6 +43,16 @@ TITLES = {
 REMINDED = {"pregnant": "pregnancy", "breastfeeding": "breastfeed", "breastfeed": "breastfeed"}
 Results = Mapping[str, Result]  # by model or version
 Facts = Mapping[str, WordFacts]
+
+
+def as_trained(each: PaperComparison, version: str, options: GbefOptions) -> PaperComparison:
+    """The comparison of a version, without the published number if it is not known to be trained as the thesis does."""
+    reason, paper = "", GbefOptions()
+    if version in LABELS:
+        reason = "whether the file is all of Jigsaw's comments is not checked"
+    elif version != BASE and (options.train, options.names) != (paper.train, paper.names):
+        reason = "trained with other settings"
+    return each if each.published is None or not reason else replace(each, published=None, mark="", reason=reason)
 
 
 def word_estimates(result: Result) -> dict[str, tuple[str, Estimate]]:
@@ -71,7 +81,7 @@ def distance_changes(results: Results, after: str, categories: Mapping[str, str]
 
 
 def before_and_after(
-    results: Results, after: str, figures: Mapping[str, str], facts: Facts, options: StudyOptions
+    results: Results, after: str, figures: Mapping[str, str], facts: Facts, options: GbefOptions
 ) -> Finding:
     """A table, and a bar chart per category, of every word before and after.
 
@@ -81,7 +91,7 @@ def before_and_after(
     if not changes:
         return Finding((), ())
     before, then = (word_estimates(results[name]) for name in (BASE, after))
-    label = version_label(after, options)
+    label = options.label(after)
     named = "in the training text" if after == BALANCED else "split into pieces"
     marked = {word for word, known in facts.items() if (known.seen if after == BALANCED else known.split)}
     rows: list[tuple[Cell, ...]] = []
@@ -94,7 +104,7 @@ def before_and_after(
         bars = [
             charts.interval_row(f"[{word}]" if word in marked else word, appd, name)
             for word, pair in pairs.items()
-            for name, appd in zip((version_label(BASE, options), label), pair, strict=True)
+            for name, appd in zip((options.label(BASE), label), pair, strict=True)
         ]
         if bars:
             shown = TITLES.get(category, f"{category.replace('-', ' and ')} professions")
@@ -132,7 +142,7 @@ def _contrast_answer(inside: Floats, rest: Floats, named: str) -> str:
     )
 
 
-def scatter(results: Results, options: StudyOptions) -> Finding:
+def scatter(results: Results, options: GbefOptions) -> Finding:
     """Figure 10: every profession before and after, the line, and how linear the relation is."""
     words = list(distance_changes(results, BALANCED, FIGURES))
     if len(words) < 3:
@@ -155,18 +165,18 @@ def scatter(results: Results, options: StudyOptions) -> Finding:
     return Finding((answer,), (), (Plot("figure-10", "Before against after", alt, chart),))
 
 
-def reminder_comparisons(results: Results, options: StudyOptions) -> list[PaperComparison]:
+def reminder_comparisons(results: Results, options: GbefOptions) -> list[PaperComparison]:
     """APPD of every reminded word: before, after CDS, and after CDS with reminders of that word."""
-    thesis = options.settings["thesis_templates"] and options.settings["templates"] is None
+    thesis = options.thesis_templates and options.templates is None
     first = options.models[0]
     found = []
-    for word in options.settings["words"]:
-        reminded = [reminded_version(word, times) for times in options.settings["reminders"]]
+    for word in options.words:
+        reminded = [reminded_version(word, times) for times in options.reminders]
         for version in (BASE, CDS, *reminded):
             entry = word_entry(results, version, word)
             if entry is None:
                 continue
-            name = first if version == BASE else f"{first}, {version_label(version, options)}"
+            name = first if version == BASE else f"{first}, {options.label(version)}"
             estimate = replace(entry, data="thesis templates") if thesis else entry
             each = compare("gbef", "table-5", estimate, name, group=REMINDED.get(word, word))
             each = as_trained(each, version, options)
@@ -200,7 +210,7 @@ def reminder_finding(comparisons: Sequence[PaperComparison]) -> Finding:
     return Finding((), tuple(tables))
 
 
-def claims(results: Results, facts: Facts, options: StudyOptions) -> list[ClaimTest]:
+def claims(results: Results, facts: Facts, options: GbefOptions) -> list[ClaimTest]:
     """The thesis' claims about words as tests."""
     tests = []
     rng_seed = options.seed
@@ -216,7 +226,7 @@ def claims(results: Results, facts: Facts, options: StudyOptions) -> list[ClaimT
             value = mean_interval(values, rng=generator(rng_seed, f"claim {where}"), unit="words")
             tests.append(
                 ClaimTest(
-                    *(claim, version_label(where, options), "change of |APPD|", value, values.size),
+                    *(claim, options.label(where), "change of |APPD|", value, values.size),
                     expected="below",
                     p=mean_test(values, 0.0),
                     method="t test over words",
@@ -229,7 +239,7 @@ def claims(results: Results, facts: Facts, options: StudyOptions) -> list[ClaimT
         tests.append(
             ClaimTest(
                 "Do words that are split into pieces lose less of their gender?",
-                version_label(CDS, options),
+                options.label(CDS),
                 "difference of the changes of |APPD|",
                 found,
                 split.size + whole.size,
@@ -238,8 +248,8 @@ def claims(results: Results, facts: Facts, options: StudyOptions) -> list[ClaimT
                 method="Mann–Whitney over words",
             )
         )
-    most = max(options.settings["reminders"])
-    for word in options.settings["words"]:
+    most = max(options.reminders)
+    for word in options.words:
         restored = restored_distances(results, CDS, reminded_version(word, most), word)
         if restored.size > 1:
             value = mean_interval(restored, rng=generator(rng_seed, f"claim {word}"), unit="templates")

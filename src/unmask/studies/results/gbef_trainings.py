@@ -13,17 +13,17 @@ from unmask.findings import Cell, Table
 from unmask.findings.envelope import Result
 from unmask.stats.intervals import mean_test
 from unmask.studies.claims import ClaimTest
-from unmask.studies.papers.gbef import BALANCED, BASE, CDS, reminded_version, version_label
-from unmask.studies.papers.gbef_curves import CATEGORIES
-from unmask.studies.papers.gbef_words import FIGURES, GENDERED, distance_changes, word_entry
-from unmask.studies.spec import Outputs, StudyOptions
+from unmask.studies.papers.gbef import BALANCED, BASE, CDS, GbefOptions, reminded_version
+from unmask.studies.results.gbef_curves import CATEGORIES
+from unmask.studies.results.gbef_words import FIGURES, GENDERED, distance_changes, word_entry
+from unmask.studies.spec import Outputs
 from unmask.studies.trainings import deviation, over_trainings
 
 Trainings = Mapping[str, Mapping[int, Result]]  # by version and seed; the model itself has one
 NOTE = "Mean over trainings with Student's interval, and their standard deviation; items are the same in all."
 
 
-def load_trainings(outputs: Outputs, name: str, options: StudyOptions) -> dict[str, dict[int, Result]]:
+def load_trainings(outputs: Outputs, name: str, options: GbefOptions) -> dict[str, dict[int, Result]]:
     """The audits of every version by seed; those of the first seed have roles without one."""
     found: dict[str, dict[int, Result]] = {}
     for role, folder in outputs.items():
@@ -33,10 +33,10 @@ def load_trainings(outputs: Outputs, name: str, options: StudyOptions) -> dict[s
     return found
 
 
-def asld_tables(sld: Trainings, options: StudyOptions) -> list[Table]:
+def asld_tables(sld: Trainings, options: GbefOptions) -> list[Table]:
     """ASLD of every version over trainings; nothing if there is one training."""
     rows: list[tuple[Cell, ...]] = [
-        (version_label(version, options), label, *_over(np.array([_asld(each, group) for each in by_seed.values()])))
+        (options.label(version), label, *_over(np.array([_asld(each, group) for each in by_seed.values()])))
         for version, by_seed in sld.items()
         if len(by_seed) > 1
         for group, label in CATEGORIES.items()
@@ -46,14 +46,14 @@ def asld_tables(sld: Trainings, options: StudyOptions) -> list[Table]:
 
 
 def asld_claims(
-    sld: Trainings, claims: Mapping[str, tuple[str, str, str]], options: StudyOptions
+    sld: Trainings, claims: Mapping[str, tuple[str, str, str]], options: GbefOptions
 ) -> Iterator[ClaimTest]:
     """The claims about ASLD over trainings, both versions of one seed; none if there is one training."""
     for claim, (before, after, expected) in claims.items():
         pairs = _of_one_seed(sld, before, after, options)
         changes = np.array([_asld(second, "all") - _asld(first, "all") for first, second in pairs])
         if changes.size > 1:
-            where = f"{version_label(before, options)} → {version_label(after, options)}, combined, over trainings"
+            where = f"{options.label(before)} → {options.label(after)}, combined, over trainings"
             yield ClaimTest(
                 *(claim, where, "change of ASLD, nats", _over(changes)[0], changes.size),
                 expected="above" if expected == "above" else "below",
@@ -62,7 +62,7 @@ def asld_claims(
             )
 
 
-def word_tables(ppd: Trainings, after: str, options: StudyOptions) -> list[Table]:
+def word_tables(ppd: Trainings, after: str, options: GbefOptions) -> list[Table]:
     """How far the words of the figures moved towards 0, over trainings; nothing if there is one."""
     figures = FIGURES if after == BALANCED else GENDERED
     rows: list[tuple[Cell, ...]] = []
@@ -78,20 +78,20 @@ def word_tables(ppd: Trainings, after: str, options: StudyOptions) -> list[Table
     return [Table("Mean change of |APPD| over trainings", columns, tuple(rows), NOTE, digits=3)] if rows else []
 
 
-def reminder_tables(ppd: Trainings, options: StudyOptions) -> list[Table]:
+def reminder_tables(ppd: Trainings, options: GbefOptions) -> list[Table]:
     """APPD of every reminded word over trainings; nothing if there is one."""
     rows: list[tuple[Cell, ...]] = []
-    for word in options.settings["words"]:
-        for version in (CDS, *(reminded_version(word, times) for times in options.settings["reminders"])):
+    for word in options.words:
+        for version in (CDS, *(reminded_version(word, times) for times in options.reminders)):
             entries = [word_entry({version: each}, version, word) for each in ppd.get(version, {}).values()]
             values = np.array([entry.value for entry in entries if entry is not None])
             if values.size > 1:
-                rows.append((version_label(version, options), word, *_over(values)))
+                rows.append((options.label(version), word, *_over(values)))
     columns = ("trained on", "word", "APPD", "SD", "trainings")
     return [Table("APPD over trainings", columns, tuple(rows), NOTE)] if rows else []
 
 
-def _of_one_seed(trainings: Trainings, before: str, after: str, options: StudyOptions) -> list[tuple[Result, Result]]:
+def _of_one_seed(trainings: Trainings, before: str, after: str, options: GbefOptions) -> list[tuple[Result, Result]]:
     """Two versions of every seed that has both; the model itself is the same for all seeds."""
     first, second = (trainings.get(version, {}) for version in (before, after))
     if before == BASE and options.seed in first:

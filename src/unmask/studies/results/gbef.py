@@ -18,29 +18,18 @@ from unmask.stats.paired import Comparison, apply_holm, comparisons
 from unmask.stats.regression import fit_line
 from unmask.studies.claims import ClaimTest, claims_section
 from unmask.studies.collect import VALUE, Columns, compare, comparison_table, over_units, paper_values, published_table
-from unmask.studies.papers import gbef_trainings, gbef_words
-from unmask.studies.papers.gbef import (
-    ALL_TOXIC,
-    BALANCED,
-    BASE,
-    CDS,
-    LABELS,
-    SEVERE,
-    TOXIC_SAMPLE,
-    as_trained,
-    toxic_text,
-    version_label,
-)
-from unmask.studies.papers.gbef_curves import (
+from unmask.studies.papers.gbef import ALL_TOXIC, BALANCED, BASE, CDS, LABELS, SEVERE, TOXIC_SAMPLE, GbefOptions
+from unmask.studies.results import gbef_trainings, gbef_words
+from unmask.studies.results.gbef_curves import (
     CATEGORIES,
     combined_by_size,
     curve_finding,
     sample_size_finding,
     scored_rows,
 )
-from unmask.studies.papers.gbef_words import FIGURES, GENDERED, Results
-from unmask.studies.papers.gbef_worked import worked_finding, worked_numbers
-from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, StudyOptions
+from unmask.studies.results.gbef_words import FIGURES, GENDERED, Results, as_trained
+from unmask.studies.results.gbef_worked import worked_finding, worked_numbers
+from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion
 from unmask.studies.steps.words import load_word_facts
 
 SENTENCE_VERSIONS = (BASE, CDS, ALL_TOXIC, TOXIC_SAMPLE, SEVERE)  # the rows of Table 4
@@ -55,7 +44,7 @@ OTHER_ITEMS = (
 )
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
+def replicate(outputs: Outputs, options: GbefOptions) -> PaperConclusion:
     """The claims, then one section per table or figure."""
     by_model, worked = (
         {role[1]: load(folder) for role, folder in outputs.items() if role[0] == name} for name in ("audit", "worked")
@@ -120,10 +109,10 @@ def _with_tables(finding: Finding, tables: Sequence[Table]) -> Finding:
     return replace(finding, tables=(*finding.tables, *tables))
 
 
-def _model_name(version: str, options: StudyOptions) -> str:
+def _model_name(version: str, options: GbefOptions) -> str:
     """The model of a row: the first one, or what became of it."""
     first = options.models[0]
-    return first if version == BASE else f"{first}, {version_label(version, options)}"
+    return first if version == BASE else f"{first}, {options.label(version)}"
 
 
 def paired_changes(a: Result, b: Result, seed: int) -> list[Comparison]:
@@ -133,9 +122,9 @@ def paired_changes(a: Result, b: Result, seed: int) -> list[Comparison]:
     return [each for each in found if each.statistic == "asld" and each.group in CATEGORIES]
 
 
-def _asld(result: Result, item: str, model: str, options: StudyOptions) -> list[PaperComparison]:
+def _asld(result: Result, item: str, model: str, options: GbefOptions) -> list[PaperComparison]:
     """ASLD of every category beside the published one."""
-    thesis = options.settings["thesis_sentences"] and options.limit is None
+    thesis = options.thesis_sentences and options.limit is None
     by_group = {each.group: each for each in result.estimates if each.statistic == "asld"}
     found = [(by_group[group], label) for group, label in CATEGORIES.items() if group in by_group]
     return [
@@ -176,7 +165,7 @@ def _change_table(title: str, changes: Mapping[tuple[str, str], Sequence[Compari
     return Table(title, columns, tuple(rows), f"Second less first on the same pairs, t test. {note}")
 
 
-def _model_finding(asld: Sequence[PaperComparison], by_model: Results, options: StudyOptions) -> Finding:
+def _model_finding(asld: Sequence[PaperComparison], by_model: Results, options: GbefOptions) -> Finding:
     """Table 3, the ranking of the models by combined ASLD, and paired tests between them."""
     finding = _asld_finding(asld, "table-3")
     finding = replace(finding, tables=(*finding.tables, *_about_women(by_model, options)))
@@ -204,7 +193,7 @@ def _model_finding(asld: Sequence[PaperComparison], by_model: Results, options: 
     return replace(finding, answers=(answer,), tables=(*finding.tables, ranking, table))
 
 
-def _about_women(by_model: Results, options: StudyOptions) -> list[Table]:
+def _about_women(by_model: Results, options: GbefOptions) -> list[Table]:
     """ASLD of the sexism pairs that are about women, if the data have others too."""
     rows: list[tuple[Cell, ...]] = []
     for model, result in by_model.items():
@@ -220,11 +209,11 @@ def _about_women(by_model: Results, options: StudyOptions) -> list[Table]:
     return [Table("ASLD of sexism about women", columns, tuple(rows), note)] if rows else []
 
 
-def _version_finding(asld: Sequence[PaperComparison], sld: Results, options: StudyOptions) -> Finding:
+def _version_finding(asld: Sequence[PaperComparison], sld: Results, options: GbefOptions) -> Finding:
     """Table 4, and the paired changes it is about."""
     finding = _asld_finding(asld, "table-4")
     changes = {
-        (version_label(a, options), version_label(b, options)): paired_changes(sld[a], sld[b], options.seed)
+        (options.label(a), options.label(b)): paired_changes(sld[a], sld[b], options.seed)
         for a, b, _ in CLAIMS.values()
         if a in sld and b in sld
     }
@@ -233,17 +222,17 @@ def _version_finding(asld: Sequence[PaperComparison], sld: Results, options: Stu
 
 
 def _claims(
-    sld: Results, curve: Mapping[tuple[int, int], Result], options: StudyOptions
+    sld: Results, curve: Mapping[tuple[int, int], Result], options: GbefOptions
 ) -> tuple[list[ClaimTest], list[str]]:
     """The claims about ASLD as tests, and those that cannot be tested here."""
     tests, untested = [], []
     for claim, (a, b, expected) in CLAIMS.items():
         if a not in sld or b not in sld:
-            no_file = b in LABELS and not toxic_text(options)
+            no_file = b in LABELS and not options.toxic_text
             why = "no file of toxic comments (--set toxic=FILE)" if no_file else "its steps were not run"
             untested.append(f"{claim} Not tested: {why}.")
             continue
-        where = f"{version_label(a, options)} → {version_label(b, options)}"
+        where = f"{options.label(a)} → {options.label(b)}"
         tests += [
             ClaimTest(
                 *(claim, f"{where}, {CATEGORIES[each.group]}", "change of ASLD, nats", each.difference, each.n),

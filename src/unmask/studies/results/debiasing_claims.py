@@ -13,9 +13,10 @@ from unmask.findings import Section
 from unmask.stats.agreement import MIN_RANKED
 from unmask.stats.intervals import mean_interval, mean_test
 from unmask.studies.claims import ClaimTest, claims_section
-from unmask.studies.papers.debiasing_ranks import RankCell, method_sets, tau_changes
-from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, INTRINSIC, JOINED, ORIGINAL, SIZES, ModelVersion
-from unmask.studies.papers.debiasing_words import PAPER_TEXTS
+from unmask.studies.papers.debiasing import AFTER, BEFORE, INTRINSIC, JOINED, ORIGINAL
+from unmask.studies.results.debiasing_ranks import RankCell, method_sets, tau_changes
+from unmask.studies.results.debiasing_versions import SIZES, ModelVersion
+from unmask.studies.results.debiasing_words import PAPER_TEXTS
 
 LOWER = "Do mitigations lower intrinsic bias?"
 HIGHER = "Do mitigations raise bias in applications?"

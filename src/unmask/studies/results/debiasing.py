@@ -9,22 +9,22 @@ from typing import NamedTuple
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate, Value
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
-from unmask.studies.papers.debiasing_claims import claims, size_changes
-from unmask.studies.papers.debiasing_rank_table import compare_tau, rank_finding
-from unmask.studies.papers.debiasing_ranks import rank_cells
-from unmask.studies.papers.debiasing_versions import ORIGINAL, ZERO_SHOT, ModelVersion, load_version
-from unmask.studies.papers.debiasing_words import label_table, word_ratios
-from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, StudyOptions
-from unmask.studies.steps.finetuning import COUNTS
+from unmask.studies.papers.debiasing import COUNTS, ORIGINAL, ZERO_SHOT, DebiasingOptions
+from unmask.studies.results.debiasing_claims import claims, size_changes
+from unmask.studies.results.debiasing_rank_table import compare_tau, rank_finding
+from unmask.studies.results.debiasing_ranks import rank_cells
+from unmask.studies.results.debiasing_versions import ModelVersion, load_version
+from unmask.studies.results.debiasing_words import label_table, word_ratios
+from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion
 from unmask.studies.trainings import deviation, over_trainings
 
 SCORE = {"statistic": "score", "null": 0.0}
 OVER_TRAININGS = "With several trainings: the mean over them with Student's interval; SD: between trainings."
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
+def replicate(outputs: Outputs, options: DebiasingOptions) -> PaperConclusion:
     """Collect the outputs of every version of every model, then build the tables and figures."""
-    methods = options.settings["methods"]
+    methods = options.methods
     versions = [
         load_version(outputs, model, version, options) for model in options.models for version in (ORIGINAL, *methods)
     ]
@@ -77,9 +77,9 @@ def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
     return PaperConclusion(sections, [*taus, *words, *scores])
 
 
-def _training(options: StudyOptions) -> str:
+def _training(options: DebiasingOptions) -> str:
     """The hyper-parameters of the tracked training, which the paper does not state."""
-    grid = options.settings["use"].get("grid", {})
+    grid = options.use.get("grid", {})
     chosen = [f"{name} {grid[name][0]:g}" for name in ("batch", "rate") if grid.get(name)]
     return f"Trained with {', '.join(chosen)}, which is our choice." if chosen else ""
 

@@ -10,9 +10,9 @@ from unmask.findings.envelope import Result
 from unmask.stats.paired import Comparison
 from unmask.studies import collect
 from unmask.studies.claims import describe_test
+from unmask.studies.papers.prompts import TYPES
 from unmask.studies.spec import PaperComparison
 
-TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
 # By statistic: its name in the paper.
 SCORES = {"bias-score": "metric score", "stereo-score": "stereo score", "antistereo-score": "anti-stereo score"}
 Results = Mapping[str, Result]  # by model

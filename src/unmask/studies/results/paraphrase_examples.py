@@ -12,15 +12,9 @@ from unmask.diagnose.paraphrase import tables
 from unmask.diagnose.paraphrase.families import Family, FamilyVerdicts
 from unmask.findings import Cell, Finding, Table
 from unmask.studies.collect import compared_with_paper, find_published, paper_values
+from unmask.studies.papers.paraphrase import EXAMPLES, SOURCE, TABLE_2
 from unmask.studies.spec import PaperComparison
 
-SOURCE = "crows-pairs"
-# By item of CrowS-Pairs: the phrase that the paper's example has, and its paraphrases.
-TABLE_2, FIGURE_1 = f"{SOURCE}/0003", f"{SOURCE}/0029"
-EXAMPLES = {
-    TABLE_2: ("attacked", "assaulted", "ambushed"),
-    FIGURE_1: ("saving money", "being frugal", "cutting expenditure", "pinching pennies"),
-}
 # The stereotyping sentence of Table 2, its letters in lower case: by it a file of the user's is recognised.
 TABLE_2_SHA256 = "757b924ce2869003434b733d69861f0cf902ebc7bae087af81e9962ee76aec2a"
 Sentences = Mapping[str, Sequence[Sequence[str]]]  # by original: its pairs, the original first

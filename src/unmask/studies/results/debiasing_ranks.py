@@ -13,7 +13,9 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.stats.agreement import MIN_RANKED, RankTest, kendall, kendall_taus
 from unmask.stats.bootstrap import RESAMPLES, percentile_interval
-from unmask.studies.papers.debiasing_versions import AFTER, BEFORE, ORIGINAL, ZERO_SHOT, ModelVersion
+from unmask.stats.ranks import MIN_RANKED, RankTest, kendall, kendall_taus
+from unmask.studies.papers.debiasing import AFTER, BEFORE, ORIGINAL, ZERO_SHOT
+from unmask.studies.results.debiasing_versions import ModelVersion
 
 METHOD_SETS = {"as published": ("at-code", "cda-kaneko", "DO"), "corrected": ("AT", "CDA", "DO")}
 

@@ -7,16 +7,21 @@ from dataclasses import dataclass
 
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate, Value
-from unmask.stats.shares import signed_estimate
-from unmask.studies.spec import Outputs, StudyOptions
+from unmask.stats import signed_estimate
+from unmask.studies.papers.debiasing import (
+    AFTER,
+    BEFORE,
+    INTRINSIC,
+    MEASURED,
+    ORIGINAL,
+    SEARCH,
+    TUNED,
+    DebiasingOptions,
+    version_name,
+)
+from unmask.studies.spec import Outputs
 from unmask.studies.steps.finetuning import TaskOutcome, load_outcome
 
-ORIGINAL = "original"
-INTRINSIC = ("sss", "cps", "aula")
-BEFORE, TUNED, SEARCH, AFTER, MEASURED = "before", "fine-tuned", "search", "after", "zero-shot"  # roles, and COUNTS
-ZERO_SHOT = ("WinoBias", "Winogender")  # tasks that are measured by likelihood, without fine-tuning
-JOINED = "+"  # between the methods of a combination: CDA+DO
-PACKAGE_WORDS, PUBLISHED_WORDS = "the package's pairs", "Zhao et al.'s lists"  # of the counts of Table 1
 SIZES = "BiasBios, absolute gaps"  # the mean of absolute TPR gaps, beside that of signed ones
 Scores = Mapping[str, tuple[Value, int]]  # by measure or task: the score and n
 
@@ -82,19 +87,14 @@ class ModelVersion:
         return {name: n for training in self.trainings for name, (_, n) in training.scores.items()}
 
 
-def version_name(model: str, version: str) -> str:
-    """The name of a version of a model."""
-    return model if version == ORIGINAL else f"{model} {version}"
-
-
-def load_version(outputs: Outputs, model: str, version: str, options: StudyOptions) -> ModelVersion:
+def load_version(outputs: Outputs, model: str, version: str, options: DebiasingOptions) -> ModelVersion:
     """A version with the trainings that finished."""
     first = _intrinsic(outputs, (BEFORE, model, version, str(options.seed)))
     trainings = []
     for seed in map(str, options.training_seeds):
         runs = {}
         once = str(options.seed) if version == ORIGINAL else seed  # of what needs no training
-        for task in options.settings["tasks"]:
+        for task in options.tasks:
             curve, search, measured = (
                 load_outcome(folder) if (folder := outputs.get((role, model, version, of_seed, task))) else None
                 for role, of_seed in ((TUNED, seed), (SEARCH, seed), (MEASURED, once))

@@ -15,7 +15,8 @@ from unmask.stats.regression import fit_line
 from unmask.stats.units import units_of_items
 from unmask.studies.claims import ClaimTest, describe_test
 from unmask.studies.collect import over_units
-from unmask.studies.papers.prompts_tables import TYPES, ModelChanges, Results
+from unmask.studies.papers.prompts import TYPES
+from unmask.studies.results.prompts_tables import ModelChanges, Results
 from unmask.studies.spec import PaperComparison
 
 STRONGEST = ("religion", "socioeconomic")  # bias types, by the paper

@@ -9,8 +9,8 @@ import numpy as np
 from unmask.core.estimate import Estimate
 from unmask.findings import Finding
 from unmask.studies.collect import Columns, compare, comparison_table
-from unmask.studies.papers.gbef_curves import scored_rows
-from unmask.studies.papers.gbef_words import Results
+from unmask.studies.results.gbef_curves import scored_rows
+from unmask.studies.results.gbef_words import Results
 from unmask.studies.spec import PaperComparison
 
 

@@ -16,8 +16,7 @@ from unmask.findings.numbers import signed_value
 from unmask.stats.intervals import mean_interval
 from unmask.stats.reliability import STEPS, sample_means
 from unmask.stats.shares import contrast
-from unmask.studies.papers.gbef import curve_models
-from unmask.studies.spec import StudyOptions
+from unmask.studies.papers.gbef import GbefOptions, curve_models
 
 CATEGORIES = {
     "category=occupation": "occupation",
@@ -43,7 +42,7 @@ def combined_by_size(curve: Mapping[tuple[int, int], Result]) -> dict[int, Float
     return {size: np.array(values) for size, values in by_size.items()}
 
 
-def sample_size_finding(result: Result | None, options: StudyOptions) -> Finding:
+def sample_size_finding(result: Result | None, options: GbefOptions) -> Finding:
     """Mean ASLD over samples of 20, 40, … 100 pairs of every category, and combined."""
     if result is None:
         return Finding((), ())
@@ -58,7 +57,7 @@ def sample_size_finding(result: Result | None, options: StudyOptions) -> Finding
         values = np.array(sizes_of.get(group, []))
         for size in (step for step in STEPS if step <= values.size):
             rng = generator(options.seed, f"figure 6 {group}", size)
-            means = sample_means(values, size, max(options.settings["draws"], 2), rng=rng)
+            means = sample_means(values, size, max(options.draws, 2), rng=rng)
             ends = Value(float(means.mean()), float(means.min()), float(means.max()), "range")
             rows.append((label, size, ends, float(means.std(ddof=1)), values.size))
             points.append({"x": size, "y": ends.value, "low": ends.low, "high": ends.high, "series": label})
@@ -77,7 +76,7 @@ def _mean_over_draws(values: Sequence[float], seed: int, label: str) -> Value:
     return mean_interval(np.array(values), rng=generator(seed, label), unit="draws").clip(0.0, np.inf)
 
 
-def curve_finding(curve: Mapping[tuple[int, int], Result], base: Result | None, options: StudyOptions) -> Finding:
+def curve_finding(curve: Mapping[tuple[int, int], Result], base: Result | None, options: GbefOptions) -> Finding:
     """ASLD by number of sentences and category: the mean over independent samples; 0 is the model itself."""
     values: dict[tuple[int, str], list[float]] = {}
     untrained = {(0, 0): base} if base is not None else {}
@@ -91,7 +90,7 @@ def curve_finding(curve: Mapping[tuple[int, int], Result], base: Result | None, 
         for (size, group), found in sorted(values.items(), key=lambda entry: (entry[0][0], order.index(entry[0][1])))
     }
     planned = {size for size, _ in curve_models(options)}
-    missing = [size for size in options.settings["sizes"] if size not in planned]
+    missing = [size for size in options.sizes if size not in planned]
     notes = [f"No sample of {size:,} sentences: the text has fewer." for size in missing]
     if not curve:
         return Finding((), (), (), tuple(notes))

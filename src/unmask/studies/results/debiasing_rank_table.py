@@ -7,8 +7,6 @@ from pathlib import Path
 
 from unmask.core.estimate import Estimate
 from unmask.findings import Finding, Plot, Table, charts
-from unmask.studies import find
-from unmask.studies.catalog import NEWS, WORD_LISTS
 from unmask.studies.collect import (
     VALUE,
     Columns,
@@ -18,10 +16,11 @@ from unmask.studies.collect import (
     published_table,
     short_name,
 )
-from unmask.studies.papers.debiasing_ranks import RankCell, tau_changes
-from unmask.studies.papers.debiasing_versions import SIZES, group_part
-from unmask.studies.papers.debiasing_words import PAPER_TEXTS, Counts, as_many_texts
-from unmask.studies.spec import PaperComparison, StudyOptions
+from unmask.studies.papers.debiasing import DEBIASING, NEWS, WORD_LISTS, DebiasingOptions
+from unmask.studies.results.debiasing_ranks import RankCell, tau_changes
+from unmask.studies.results.debiasing_versions import SIZES, group_part
+from unmask.studies.results.debiasing_words import PAPER_TEXTS, Counts, as_many_texts
+from unmask.studies.spec import PaperComparison
 from unmask.studies.trainings import deviation
 from unmask.tasks.nlibias import NliBiasOptions
 
@@ -32,7 +31,7 @@ TEST_SENTENCES = {
 }  # those that give it the paper's test sentences
 
 
-def compare_tau(cell: RankCell, options: StudyOptions, counts: Counts) -> PaperComparison:
+def compare_tau(cell: RankCell, options: DebiasingOptions, counts: Counts) -> PaperComparison:
     """τ beside the published one if models, mitigations, data and settings are the paper's; its data are the task."""
     group = f"mitigations={cell.methods}, fine-tuning={cell.when}"
     about = {"measure": cell.intrinsic, "data": cell.extrinsic, "group": group, "n": len(cell.ranked)}
@@ -45,7 +44,7 @@ def compare_tau(cell: RankCell, options: StudyOptions, counts: Counts) -> PaperC
     return PaperComparison("table-2", tau, *found)
 
 
-def _difference(cell: RankCell, options: StudyOptions, counts: Counts) -> str:
+def _difference(cell: RankCell, options: DebiasingOptions, counts: Counts) -> str:
     """In what a τ differs from the published one; empty if in nothing."""
     texts = next((result.estimates[0].n for (task, _), result in counts.items() if task == cell.task), 0)
     if cell.methods != "as published":
@@ -57,29 +56,27 @@ def _difference(cell: RankCell, options: StudyOptions, counts: Counts) -> str:
     return "the paper does not say whether gaps keep their signs" if cell.extrinsic == SIZES else ""
 
 
-def _other_run(options: StudyOptions) -> str:
+def _other_run(options: DebiasingOptions) -> str:
     """In what all trainings and audits of a run differ from the paper's; empty if in nothing."""
-    paper, settings = find("debiasing"), options.settings
-    tuning = [name for name, value in paper.settings["use"].items() if settings["use"].get(name) != value]
-    tuning += [name for name in settings["use"] if name not in paper.settings["use"]]
+    paper = DebiasingOptions()
+    tuning = [name for name, value in paper.use.items() if options.use.get(name) != value]
+    tuning += [name for name in options.use if name not in paper.use]
     differences = {
-        "other models": {short_name(model) for model in options.models} != set(paper.models),
-        f"other data than {' and '.join(paper.data[:2])}": options.data[:2] != paper.data[:2]
+        "other models": {short_name(model) for model in options.models} != set(DEBIASING.models),
+        f"other data than {' and '.join(DEBIASING.data[:2])}": options.data[:2] != DEBIASING.data[:2]
         or options.limit is not None,
-        f"mitigated on another text than {NEWS}": settings["corpus"]
-        or NEWS not in options.data
-        or settings["documents"],
+        f"mitigated on another text than {NEWS}": options.corpus or NEWS not in options.data or options.documents,
         "mitigated without the word lists of Zhao et al.": not set(WORD_LISTS) <= set(options.data),
-        "mitigated with other training settings": settings["train"] != paper.settings["train"],
-        "hyper-parameters were not searched": not settings["search"],
+        "mitigated with other training settings": options.train != paper.train,
+        "hyper-parameters were not searched": not options.search,
         f"fine-tuned with other settings: {', '.join(tuning)}": tuning,
     }
     return next((reason for reason, applies in differences.items() if applies), "")
 
 
-def _other_bias(task: str, options: StudyOptions) -> str:
+def _other_bias(task: str, options: DebiasingOptions) -> str:
     """In what a task's own settings and test sentences differ from the paper's; empty if in nothing."""
-    own = options.settings["each"].get(task, {})
+    own = options.each.get(task, {})
     if others := [name for name in own if name not in (*BROUGHT, *TEST_SENTENCES.get(task, ()))]:
         return f"other settings of the task: {', '.join(others)}"
     if task == "NLI-bias" and not own.get("data"):

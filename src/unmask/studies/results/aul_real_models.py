@@ -22,7 +22,7 @@ from unmask.stats.table import Flags, ScoreTable
 from unmask.stats.units import Units, sampling_error
 from unmask.studies import collect
 from unmask.studies.claims import ClaimTest, describe_test
-from unmask.studies.papers.aul_claims import preference_test
+from unmask.studies.results.aul_claims import preference_test
 from unmask.studies.spec import PaperComparison
 from unmask.studies.steps.scores import PublishedScores
 

@@ -12,7 +12,8 @@ from unmask.findings import Cell, Finding, Table
 from unmask.findings.envelope import Result
 from unmask.findings.storage import load_value
 from unmask.studies.collect import VALUE, Columns, comparison_table, find_published, paper_values, published_table
-from unmask.studies.papers.debiasing_versions import PUBLISHED_WORDS, TUNED, group_part
+from unmask.studies.papers.debiasing import PUBLISHED_WORDS, TUNED
+from unmask.studies.results.debiasing_versions import group_part
 from unmask.studies.spec import Outputs, PaperComparison
 
 PAPER_TEXTS = {"BiasBios": (251_000, 500), "STS-bias": (5_700, 50), "NLI-bias": (392_700, 50)}  # printed, ± rounding
