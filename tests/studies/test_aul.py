@@ -15,9 +15,9 @@ from unmask.findings.envelope import build
 from unmask.findings.folder import create
 from unmask.measures import find
 from unmask.stats.table import ScoreTable
-from unmask.studies import Runtime, StudyOptions
+from unmask.studies import Runtime
 from unmask.studies import find as study
-from unmask.studies.papers import aul, aul_claims
+from unmask.studies.results import aul, aul_claims
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import StepContext
 from unmask.studies.steps.diagnoses import load_diagnosis, run_diagnoses
@@ -52,7 +52,7 @@ def test_table_2_counts_words_in_the_corpus_that_is_given(tmp_path: Path) -> Non
     counts.write_text("word\tcount\nold\t5\nyoung\t900\n")
 
     def planned() -> StudyPlan:
-        options = StudyOptions(models=("builtin",), data=("nine-axes",), limit=30, settings={"counts": str(counts)})
+        options = dict(models=("builtin",), data=("nine-axes",), limit=30, **{"counts": str(counts)})
         return plan_study(study("aul"), options, Runtime(offline=True, threads=1))
 
     plan = planned()
@@ -70,7 +70,7 @@ def test_table_2_counts_words_in_the_corpus_that_is_given(tmp_path: Path) -> Non
 
 def test_a_missing_file_of_counts_is_refused_before_anything_runs(tmp_path: Path) -> None:
     for given in (str(tmp_path / "none.tsv"), "none.tsv"):
-        options = StudyOptions(models=("builtin",), data=("nine-axes",), settings={"counts": given})
+        options = dict(models=("builtin",), data=("nine-axes",), **{"counts": given})
         with pytest.raises(DataError, match=r"counts: none\.tsv is not on this machine"):
             plan_study(study("aul"), options, Runtime(offline=True, threads=1))
 

@@ -17,34 +17,33 @@ from scipy.stats import kendalltau, ttest_1samp
 import zoo
 from unmask import data as datasets
 from unmask.audit.result import load
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, UnknownName
 from unmask.core.options import Opening
 from unmask.data.examples import Example
 from unmask.findings import Value
 from unmask.findings.envelope import build
 from unmask.findings.folder import create
 from unmask.models.classifier import new_classifier
-from unmask.studies import Runtime, StudyOptions, find
-from unmask.studies.catalog import WORD_LISTS
+from unmask.studies import Runtime, find
 from unmask.studies.papers import debiasing
-from unmask.studies.papers import debiasing_tables as tables
-from unmask.studies.papers.debiasing_claims import ALIKE, CLOSER, COMBINED, FURTHER, HIGHER, LOWER, claims
-from unmask.studies.papers.debiasing_rank_table import compare_tau
-from unmask.studies.papers.debiasing_ranks import method_sets, rank_cells, resampled_taus, tau_changes
-from unmask.studies.papers.debiasing_versions import (
+from unmask.studies.papers.debiasing import (
     AFTER,
     BEFORE,
     ORIGINAL,
     PUBLISHED_WORDS,
-    SIZES,
     TUNED,
+    USE,
+    WORD_LISTS,
     ZERO_SHOT,
-    ModelVersion,
-    TaskRun,
-    Training,
+    DebiasingOptions,
 )
-from unmask.studies.papers.debiasing_words import label_table, word_ratios
-from unmask.studies.run import StudyPlan, plan_study
+from unmask.studies.results import debiasing as tables
+from unmask.studies.results.debiasing_claims import ALIKE, CLOSER, COMBINED, FURTHER, HIGHER, LOWER, claims
+from unmask.studies.results.debiasing_rank_table import compare_tau
+from unmask.studies.results.debiasing_ranks import method_sets, rank_cells, resampled_taus, tau_changes
+from unmask.studies.results.debiasing_versions import SIZES, ModelVersion, TaskRun, Training
+from unmask.studies.results.debiasing_words import label_table, word_ratios
+from unmask.studies.run import StudyPlan, plan_study, study_options
 from unmask.studies.spec import Step, StepContext
 from unmask.studies.steps import finetuning
 from unmask.studies.steps.finetuning import COUNTS, TaskOutcome
@@ -54,6 +53,7 @@ from unmask.studies.texts import select_corpus
 from unmask.studies.trainings import deviation, over_trainings
 from unmask.tasks import find as find_task
 from unmask.tasks.label_bias import label_bias
+from unmask.training.spec import TrainSettings
 
 STUDY = find("debiasing")
 
@@ -64,7 +64,7 @@ def _no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planned(data_dir: Path, *, models: Sequence[str] = ("builtin",), **options: Any) -> StudyPlan:
-    chosen = StudyOptions(models=tuple(models), **options)
+    chosen = dict(models=tuple(models), **options)
     return plan_study(STUDY, chosen, Runtime(data_dir, offline=True, threads=1))
 
 
@@ -78,7 +78,7 @@ def test_a_search_trains_on_the_users_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text(json.dumps({"premise": "a", "hypothesis": "b", "label": "neutral"}))
     files = {"train": str(tmp_path / "mnli.jsonl"), "dev": str(tmp_path / "dev.jsonl")}
     files["data"] = str(tmp_path / "triples.csv")
-    plan = planned(tmp_path, settings={"each": {"NLI-bias": files}})
+    plan = planned(tmp_path, **{"each": {"NLI-bias": files}})
     found = steps(plan, "search hyper-parameters of builtin on NLI-bias")
     assert found[0].parameters["settings"] == {"train": "mnli.jsonl", "dev": "dev.jsonl", "data": "triples.csv"}
     assert not steps(plan, "search hyper-parameters of builtin on STS-bias")[0].parameters["settings"]
@@ -105,16 +105,16 @@ def test_mitigations_never_train_on_evaluated_sentences(data: tuple[str, ...], t
 
 
 def test_a_study_without_other_text_asks_for_one(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"give another text to train on with --set corpus=FILE"):
+    with pytest.raises(DataError, match=r"give another text to train on with as the setting corpus"):
         planned(tmp_path, data=("nine-axes", "triple-gender"))
 
 
 def test_published_code_and_corrected_methods_stand_side_by_side(tmp_path: Path) -> None:
-    plan = planned(tmp_path, settings={"methods": ["at-code", "cda-kaneko"]})
+    plan = planned(tmp_path, **{"methods": ["at-code", "cda-kaneko"]})
     assert [step.parameters["method"] for step in steps(plan, "mitigate")] == ["at-code", "cda-kaneko"]
     methods = [step.parameters["method"] for step in steps(planned(tmp_path), "mitigate")]
     assert methods == ["at", "at-code", "cda", "cda-kaneko", "dropout"]
-    reduced = planned(tmp_path, reduced=True, settings={"methods": ["at-code"]})
+    reduced = planned(tmp_path, reduced=True, **{"methods": ["at-code"]})
     assert [step.parameters["method"] for step in steps(reduced, "mitigate")] == ["at-code"]
 
 
@@ -125,7 +125,7 @@ def test_published_code_and_corrected_methods_stand_side_by_side(tmp_path: Path)
         ({"methods": ["CDA+at-cod"]}, "methods has 'at-cod', expected some of AT"),
         ({"methods": ["DO", "DO"]}, "methods has 'DO' twice: name each once"),
         ({"tasks": ["winobias"]}, "tasks has 'winobias', expected some of BiasBios, STS-bias, NLI-bias, sentiment"),
-        ({"tasks": ["toxicity"]}, "toxicity needs texts with labels: give them with --set each.toxicity.train=FILE"),
+        ({"tasks": ["toxicity"]}, "toxicity needs texts with labels: give them as the setting each.toxicity.train"),
         ({"each": {"STS-bias": {"lists": ["one.txt"]}}}, "STS-bias.lists is .*, expected two files of words"),
         ({"each": {"STS-bias": {"train": ["one.txt"]}}}, "STS-bias.train is .*, expected the name of a file"),
         ({"each": {"NLI": {"limit": 3}}}, "each has 'NLI', expected some of BiasBios, NLI-bias, STS-bias"),
@@ -138,16 +138,16 @@ def test_published_code_and_corrected_methods_stand_side_by_side(tmp_path: Path)
 )
 def test_unknown_settings_are_refused_before_any_step(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
-        planned(tmp_path, settings=settings)
+        planned(tmp_path, **settings)
 
 
 def test_settings_of_a_task_that_is_not_run_do_no_harm(tmp_path: Path) -> None:
-    assert planned(tmp_path, reduced=True, settings={"tasks": ["NLI-bias"]}).steps
+    assert planned(tmp_path, reduced=True, **{"tasks": ["NLI-bias"]}).steps
 
 
 def test_every_seed_has_its_own_trainings(tmp_path: Path) -> None:
-    plan = planned(tmp_path, seeds=3, seed=5, settings={"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
-    once = planned(tmp_path, seed=5, settings={"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
+    plan = planned(tmp_path, seeds=3, seed=5, **{"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
+    once = planned(tmp_path, seed=5, **{"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
     assert [step.parameters["seed"] for step in steps(plan, "mitigate")] == [5, 6, 7]
     assert [step.parameters["seed"] for step in steps(plan, "fine-tune builtin")] == [5, 6, 7] * 2
     unchanged = [step for step in steps(plan, "audit builtin") if step.models]
@@ -155,8 +155,8 @@ def test_every_seed_has_its_own_trainings(tmp_path: Path) -> None:
     assert {plan.keys[name] for name in once.keys} <= set(plan.keys.values()), "a first seed is not trained again"
     for step in steps(plan, "audit builtin DO, seed 7,"):
         assert step.inputs["model"].parameters["seed"] == 7
-    with pytest.raises(DataError, match="aul trains every cell once: leave out --seeds"):
-        plan_study(find("aul"), StudyOptions(seeds=2), Runtime(offline=True))
+    with pytest.raises(UnknownName, match="no setting named 'seeds'"):
+        plan_study(find("aul"), {"seeds": 2}, Runtime(offline=True))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -167,7 +167,7 @@ def test_original_and_mitigated_versions_start_from_the_same_head(tmp_path: Path
     zoo.randomise(whole, seed=5)
     zoo.save(tmp_path / "original", whole, tokenizer)
     settings = {"methods": ["DO"], "tasks": ["STS-bias"], "documents": 8, "train": {"epochs": 1.0, "batch": 8}}
-    plan = planned(tmp_path, models=[str(tmp_path / "original")], settings=settings)
+    plan = planned(tmp_path, models=[str(tmp_path / "original")], **settings)
     (step,) = steps(plan, "mitigate")
     (tmp_path / "mitigated").mkdir()
     run_mitigation(StepContext(step, tmp_path / "mitigated", {}, plan.runtime))
@@ -276,7 +276,7 @@ def test_changes_are_shown_as_published_and_of_the_size() -> None:
 
 
 def test_the_page_names_the_choices_of_the_tracked_training() -> None:
-    options = StudyOptions(models=("m",), settings=STUDY.settings)
+    options = study_options(STUDY, {"models": ("m",)})
     assert tables._training(options) == "Trained with batch 32, rate 3e-05, which is our choice."
     conclusion = tables.conclude({}, options)
     foot = next(section.foot for section in conclusion.sections if section.name == "figure-2")
@@ -341,8 +341,8 @@ def published_tau(task: str = "BiasBios", texts: int = 251_300, **change: Any) -
     """The published τ, or why there is none, in a run as the paper's but for this change."""
     each = {"NLI-bias": {"data": "triples.csv"}, "STS-bias": {"lists": list(WORD_LISTS)}}
     changed = change.pop("settings", {})
-    settings = {**STUDY.settings, **changed, "each": {**each, **changed.get("each", {})}}
-    options = StudyOptions(**{"models": STUDY.models, "data": STUDY.data, "settings": settings, **change})
+    settings = {"models": STUDY.models, "data": STUDY.data, **changed, "each": {**each, **changed.get("each", {})}}
+    options = DebiasingOptions(**{**settings, **change})
     numbers = {(f"m{at}", ORIGINAL): [(float(at), 0.1 * at, 0.1 * at, 1.0)] for at in range(4)}
     cell = replace(rank_cells(made(numbers), ["DO"], 0)[0][0], methods="as published", extrinsic=task, task=task)
     found = compare_tau(cell, options, {(task, PUBLISHED_WORDS): _Counted(texts)})  # type: ignore[dict-item]
@@ -379,14 +379,11 @@ def test_published_ranks_stand_beside_a_run_as_the_papers(task: str, texts: int,
         ({"data": ("crows-pairs", "stereoset")}, "mitigated on another text"),
         ({"settings": {"documents": 1000}}, "mitigated on another text"),
         ({"data": STUDY.data[:3]}, "mitigated without the word lists of Zhao et al."),
-        ({"settings": {"train": {"epochs": 0.1, "rate": 0.01}}}, "mitigated with other training settings"),
+        ({"settings": {"train": TrainSettings(epochs=0.1, lr=0.01)}}, "mitigated with other training settings"),
         ({"settings": {"search": False}}, "hyper-parameters were not searched"),
-        ({"settings": {"use": {**STUDY.settings["use"], "steps": 10}}}, "fine-tuned with other settings: steps"),
-        (
-            {"settings": {"use": {**STUDY.settings["use"], "grid": {"batch": [8]}}}},
-            "fine-tuned with other settings: grid",
-        ),
-        ({"settings": {"use": {**STUDY.settings["use"], "rows": 9}}}, "fine-tuned with other settings: rows"),
+        ({"settings": {"use": {**USE, "steps": 10}}}, "fine-tuned with other settings: steps"),
+        ({"settings": {"use": {**USE, "grid": {"batch": [8]}}}}, "fine-tuned with other settings: grid"),
+        ({"settings": {"use": {**USE, "rows": 9}}}, "fine-tuned with other settings: rows"),
         ({"settings": {"use": {}}}, "fine-tuned with other settings: grid, every, steps"),
         ({"settings": {"each": {"BiasBios": {"scrub": True}}}}, "other settings of the task: scrub"),
         ({"texts": 1_019}, "other training data: 1,019 texts, published 251,000"),
@@ -437,7 +434,7 @@ def test_published_word_counts_stand_beside_the_same_words_and_texts_only() -> N
 
 def test_mitigations_are_combined_one_after_the_other(tmp_path: Path) -> None:
     """Every method trains the checkpoint of the one before, which is that of the method alone."""
-    plan = planned(tmp_path, settings={"methods": ["CDA", "CDA+DO"], "tasks": ["STS-bias"], "search": False})
+    plan = planned(tmp_path, **{"methods": ["CDA", "CDA+DO"], "tasks": ["STS-bias"], "search": False})
     cda, both = steps(plan, "mitigate")
     assert [step.parameters["method"] for step in (cda, both)] == ["cda", "dropout"]
     assert (cda.models, both.models, both.inputs["model"]) == (("builtin",), (), cda)
@@ -466,7 +463,7 @@ def test_a_combination_is_ranked_with_all_methods_and_compared_with_its_parts() 
 def test_tasks_without_fine_tuning_are_measured_once_and_ranked_before_it(tmp_path: Path) -> None:
     """An original needs no second measurement with another seed: nothing about it is random."""
     chosen = {"methods": ["DO"], "tasks": ["STS-bias", "WinoBias"], "search": False}
-    plan = planned(tmp_path, seeds=2, settings=chosen)
+    plan = planned(tmp_path, seeds=2, **chosen)
     measured = steps(plan, "measure")
     assert [step.name for step in measured] == [
         *("measure builtin on WinoBias", "measure builtin DO on WinoBias", "measure builtin DO, seed 1, on WinoBias")
@@ -501,7 +498,7 @@ def test_a_measured_task_has_its_gap_and_the_accuracy_of_the_better_side(tmp_pat
 
 
 def test_further_tasks_have_no_published_number_and_a_question_of_their_own() -> None:
-    options = StudyOptions(models=STUDY.models, data=STUDY.data, settings=STUDY.settings)
+    options = study_options(STUDY, {"models": STUDY.models, "data": STUDY.data})
     run = TaskRun(None, outcome(3.0), {})
     versions = [
         ModelVersion(f"m{at}", name, (Training({"CPS": (Value(float(at)), 7)}, {"WinoBias": run}),))
@@ -533,7 +530,7 @@ def test_labels_of_training_data_are_shown_once_for_every_task(tmp_path: Path) -
 def test_templates_of_sts_bias_can_be_the_published_ones(tmp_path: Path) -> None:
     """The files are what the task reads, and part of the step's key."""
     lists = write_lists(tmp_path)
-    plan = planned(tmp_path, settings={"tasks": ["STS-bias"], "each": {"STS-bias": {"lists": list(lists)}}})
+    plan = planned(tmp_path, **{"tasks": ["STS-bias"], "each": {"STS-bias": {"lists": list(lists)}}})
     step = steps(plan, "fine-tune")[0]
     assert step.data == lists
     context = StepContext(step, tmp_path, {}, plan.runtime)

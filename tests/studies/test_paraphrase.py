@@ -18,10 +18,10 @@ from unmask.core.types import Pair
 from unmask.diagnose.paraphrase.families import PER_TOKEN, Family, FamilyVerdicts
 from unmask.findings import Section
 from unmask.findings.envelope import Result
-from unmask.studies import Runtime, StudyOptions, find
-from unmask.studies.papers import paraphrase_examples
-from unmask.studies.papers.paraphrase_claims import bias_table, claim_tests
-from unmask.studies.papers.paraphrase_examples import EXAMPLES, TABLE_2
+from unmask.studies import Runtime, find
+from unmask.studies.papers.paraphrase import EXAMPLES, TABLE_2
+from unmask.studies.results import paraphrase_examples
+from unmask.studies.results.paraphrase_claims import bias_table, claim_tests
 from unmask.studies.run import plan_study, run_plan
 from unmask.studies.spec import StepContext
 from unmask.studies.steps.wordings import exchange, reword, score_examples
@@ -42,7 +42,7 @@ def write_wordings(path: Path, words: tuple[str, ...] = EXAMPLES[TABLE_2], **gro
 
 def study(folder: Path, data: tuple[str, ...], **options: Any) -> Result:
     models = tuple(str(zoo.build(of, folder / name)) for name, of in (("bert-base-uncased", "bert-uncased"),))
-    chosen = StudyOptions(models=models, data=data, **options)
+    chosen = dict(models=models, data=data, **options)
     result = run_plan(
         plan_study(find("paraphrase"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1)), folder / "s"
     )
@@ -205,7 +205,7 @@ def test_originals_of_the_benchmark_are_reworded_by_a_file(tmp_path: Path) -> No
 def test_rewordings_that_do_not_apply_are_refused(row: str, message: str, tmp_path: Path) -> None:
     first = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items[0]
     file = rewordings(tmp_path, row.format(id=first.id, word=shared_word(first)))
-    chosen = StudyOptions(models=("builtin",), settings={"rewordings": str(file)})
+    chosen = dict(models=("builtin",), **{"rewordings": str(file)})
     plan = plan_study(find("paraphrase"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
     (step,) = [step for step in plan.steps if step.name.startswith("rewordings")]
     with pytest.raises(DataError, match=re.escape(message.format(id=first.id)).replace("row\\ 2", ".*")):
@@ -214,7 +214,7 @@ def test_rewordings_that_do_not_apply_are_refused(row: str, message: str, tmp_pa
 
 def test_rewordings_need_their_file_and_their_benchmark(tmp_path: Path) -> None:
     def planned(file: Path, data_dir: Path) -> None:
-        chosen = StudyOptions(models=("builtin",), settings={"rewordings": str(file)})
+        chosen = dict(models=("builtin",), **{"rewordings": str(file)})
         plan_study(find("paraphrase"), chosen, Runtime(data_dir, offline=True, threads=1))
 
     with pytest.raises(DataError, match=r"rewordings: .*none\.csv is not on this machine: give a file of items"):

@@ -28,7 +28,7 @@ from unmask.diagnose.published import published_numbers
 from unmask.findings import Finding, Plot, Section, Table, Value, charts
 from unmask.findings.envelope import Result, build
 from unmask.findings.storage import with_unique_plots
-from unmask.studies import STUDIES, Runtime, StudyOptions, durations, find
+from unmask.studies import STUDIES, Runtime, durations, find
 from unmask.studies.collect import (
     VALUE,
     compare,
@@ -48,8 +48,8 @@ from unmask.studies.durations import (
     weights_per_token,
 )
 from unmask.studies.output import table_frame, write_tables
-from unmask.studies.papers.aul import _published
 from unmask.studies.parts import is_role_of, parts_table
+from unmask.studies.results.aul import _published
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import PACKAGE, PaperComparison, Role, Step, StepContext
 from unmask.studies.steps import audits, mitigations
@@ -264,7 +264,7 @@ def test_missing_models_and_data_are_replaced_with_a_note(tmp_path: Path) -> Non
         data=("crows-pairs", "stereoset"),
         fallback_data={"crows-pairs": "nine-axes"},
     )
-    plan = plan_study(study, StudyOptions(), Runtime(tmp_path, offline=True))
+    plan = plan_study(study, {}, Runtime(tmp_path, offline=True))
     assert plan.options.data == ("nine-axes",)
     assert "builtin" in plan.options.models
     assert "builtin-causal" not in plan.options.models
@@ -273,9 +273,9 @@ def test_missing_models_and_data_are_replaced_with_a_note(tmp_path: Path) -> Non
         ["nine-axes"],
         ["skipped"],
     ]
-    online = plan_study(study, StudyOptions(), Runtime(tmp_path))
+    online = plan_study(study, {}, Runtime(tmp_path))
     assert online.options.models == ("some/where",)
-    named = plan_study(study, StudyOptions(models=("builtin",), data=("paraphrases",)), Runtime(offline=True))
+    named = plan_study(study, {"models": ("builtin",), "data": ("paraphrases",)}, Runtime(offline=True))
     assert (named.options.models, named.options.data, named.notes) == (("builtin",), ("paraphrases",), ())
 
 
@@ -321,8 +321,8 @@ def test_training_on_a_gpu_takes_the_host_some_time_for_every_step() -> None:
     """A batch of one has 32 times the steps of a batch of 32, which a fast device does not make shorter."""
 
     def seconds(batch: int) -> dict[str, float]:
-        settings = {"train": {"epochs": 3.0, "rate": 2e-5, "batch": batch}, "documents": 3200}
-        chosen = StudyOptions(models=("builtin",), settings=settings)
+        settings = {"train": {"epochs": 3.0, "lr": 2e-5, "batch": batch}, "documents": 3200}
+        chosen = dict(models=("builtin",), **settings)
         plan = plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
         (step,) = [step for step in plan.steps if step.name == "cds: train builtin"]
         return {device.name: value for device, value in durations.expected_duration(step, plan.runtime).items()}
@@ -337,7 +337,7 @@ def test_only_the_steps_of_a_chosen_part_run() -> None:
     """Table 3 needs no training; its steps have the keys that they have in the whole study."""
 
     def planned(*parts: str) -> StudyPlan:
-        chosen = StudyOptions(models=("builtin",), reduced=True, part=parts)
+        chosen = {"models": ("builtin",), "reduced": True, "part": parts}
         return plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
 
     whole, three, both = planned(), planned("Table 3"), planned("figure-13", "table 3")
@@ -353,7 +353,7 @@ def test_only_the_steps_of_a_chosen_part_run() -> None:
 
 
 def test_a_part_without_its_data_is_refused() -> None:
-    chosen = StudyOptions(models=("builtin",), data=("paraphrases",), part=("real models' item scores",))
+    chosen = {"models": ("builtin",), "data": ("paraphrases",), "part": ("real models' item scores",)}
     with pytest.raises(DataError, match="real models' item scores of paraphrase cannot be made: its data are not"):
         plan_study(find("paraphrase"), chosen, Runtime(offline=True, threads=1))
 
@@ -362,7 +362,7 @@ def test_a_part_without_its_data_is_refused() -> None:
 def test_every_study_can_be_planned_offline(name: str) -> None:
     """Every step is one of a table or figure, so that a dry run shows what it is for."""
     study = find(name)
-    plan = plan_study(study, StudyOptions(), Runtime(zoo.MINIATURE, offline=True))
+    plan = plan_study(study, {}, Runtime(zoo.MINIATURE, offline=True))
     assert plan.steps
     patterns = [pattern for roles in study.parts.values() for pattern in roles]
     assert not [role for role in plan.roles if not any(is_role_of(role, pattern) for pattern in patterns)]

@@ -15,18 +15,19 @@ from unmask.data.stereoset import MODELS
 from unmask.diagnose.paraphrase.families import FamilyVerdicts
 from unmask.measures import find
 from unmask.stats.table import ScoreTable
-from unmask.studies import Runtime, StudyOptions
+from unmask.studies import Runtime
 from unmask.studies import find as study
-from unmask.studies.catalog import GEST_SCORES, STEREOSET_SCORES
-from unmask.studies.papers import paraphrase_real_models
-from unmask.studies.papers.aul_real_models import (
+from unmask.studies.papers.aul import STEREOSET_SCORES
+from unmask.studies.papers.paraphrase import GEST_SCORES
+from unmask.studies.results import paraphrase_real_models
+from unmask.studies.results.aul_real_models import (
     RealAnswers,
     answers_of,
     real_model_claims,
     real_model_scores,
     real_models_section,
 )
-from unmask.studies.papers.paraphrase_claims import wording_claims
+from unmask.studies.results.paraphrase_claims import wording_claims
 from unmask.studies.run import plan_study
 from unmask.studies.spec import StepContext
 from unmask.studies.steps.scores import ModelScores, PublishedScores, load_scores, step, write_scores
@@ -132,11 +133,11 @@ def test_real_models_differ_by_the_items_they_decide_differently() -> None:
 
 def test_the_studies_read_the_answers_that_are_there(tmp_path: Path) -> None:
     answer(tmp_path)
-    plan = plan_study(study("aul"), StudyOptions(models=("builtin",)), Runtime(tmp_path, offline=True))
+    plan = plan_study(study("aul"), {"models": ("builtin",)}, Runtime(tmp_path, offline=True))
     assert plan.roles["scores",].data == (STEREOSET_SCORES, "stereoset")
     audited = {step.data[0] for role, step in plan.roles.items() if role[0] == "audit"}
     assert audited == {"nine-axes", "stereoset"}, "answers are not audited"
-    missing = plan_study(study("paraphrase"), StudyOptions(models=("builtin",)), Runtime(tmp_path, offline=True))
+    missing = plan_study(study("paraphrase"), {"models": ("builtin",)}, Runtime(tmp_path, offline=True))
     assert ("scores",) not in missing.roles
     assert any(f"unmask data get {GEST_SCORES}" in note for note in missing.notes)
 

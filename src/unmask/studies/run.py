@@ -228,7 +228,7 @@ def _name(given: str, places: dict[str, str]) -> str:
 
 def _name_files(options: Any, runtime: Runtime, places: dict[str, str]) -> Any:
     """The options with names in the place of the paths of files; a file that is not on this machine is refused."""
-    hints = get_type_hints(type(options))
+    hints = get_type_hints(type(options), include_extras=True)
     files = {name for name, hint in hints.items() if TextFile in get_args(hint)}
 
     def name_in(value: Any, where: str) -> Any:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NewType, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from unmask.core.boundary import validate
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.estimate import Estimate
-from unmask.core.options import MAX_SEED, Opening, Options, check_values, option
+from unmask.core.options import MAX_SEED, Opening, OptionGroup, Options, common, option
 
 if TYPE_CHECKING:
     from unmask.findings import Section
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PACKAGE = "package"  # the text of the built-in sentences
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]  # perhaps over many machines
 StepState = Literal["cached", "done", "failed", "skipped"]
-TextFile = NewType("TextFile", str)  # a file of the user by its path, or by its name in the data folder
+TextFile = Annotated[str, "a file of the user by its path, or by its name in the data folder"]
 TASK_FILES = ("train", "dev", "data", "lists")  # settings of a task that name files of the user
 Role = tuple[str, ...]  # what a step is for in its study: ("audit", "bert-base-cased", "crows-pairs")
 
@@ -48,13 +48,13 @@ class Step:
         return cls(name, kind, parameters, external.get("model", ()), external.get("data", ()), inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class Runtime:
+@dataclass(frozen=True)
+class Runtime(OptionGroup):
     """How and where steps run: what does not enter cache keys."""
 
-    data_dir: Path | None = option(None, "Folder of datasets.")
-    offline: bool = option(False, "Never use the network.")
-    device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
+    data_dir: Path | None = common(None, "Folder of datasets.")
+    offline: bool = common(False, "Never use the network.")
+    device: str | None = common(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
     threads: int | None = option(
         None, "CPU threads per step; other values change the last digits.", shown="one per core", least=1, most=1024
     )
@@ -64,7 +64,7 @@ class Runtime:
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
-        check_values(self)
+        OptionGroup.__post_init__(self)
         if self.ray_address and self.engine != "ray":
             raise DataError("ray_address is of a Ray cluster, but engine is 'local': expected engine 'ray'")
 
@@ -142,10 +142,10 @@ class StepKind:
 
 
 @dataclass(frozen=True)
-class StudyOptions:
+class StudyOptions(OptionGroup):
     """What the user chose for a study; a paper's own settings are the further fields of its class.
 
-    Only the fields that all studies have are options of the command line; the settings are given by `--set`.
+    Fields without a help text are groups of settings: `--set` gives those of them, as `train.epochs=1`.
     """
 
     models: tuple[str, ...] = option((), "Models instead of the paper's; comma-separated.")
@@ -158,10 +158,6 @@ class StudyOptions:
     reduced: bool = option(False, "Use the built-in models and small settings.")
     dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
     shard: int = option(1000, "Items per shard of an audit.", least=1)
-
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)
 
     @property
     def scoring(self) -> dict[str, Any]:

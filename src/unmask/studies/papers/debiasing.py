@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +53,12 @@ class DebiasingOptions(TrainingStudyOptions):
         f"Mitigations ({', '.join(METHODS)}), also combined: CDA+DO.",
     )
     tasks: tuple[str, ...] = option(("BiasBios", "STS-bias", "NLI-bias"), f"Tasks ({', '.join(TASKS)}).")
-    search: bool = option(True, "Search hyper-parameters of the tasks, as in the paper.")
+    search: bool = option(True, "Search hyper-parameters of the tasks, as in the paper.", flag="--search/--no-search")
     corpus: TextFile | None = option(None, "File of documents to train the mitigations on.")
     documents: int | None = option(None, "Documents to train the mitigations on.", shown="all", least=1)
-    train: TrainSettings = option(TrainSettings(), "Hyper-parameters of the mitigations.")
-    use: Mapping[str, Any] = option(USE, "Fine-tuning on every task: grid, steps, every, rows, length, triples, …")
-    each: Mapping[str, Any] = option(
-        factory=dict, help="Settings of one task by its name: each.STS-bias.limit, each.NLI-bias.train, …"
-    )
+    train: TrainSettings = TrainSettings()  # of the mitigations
+    use: Mapping[str, Any] = field(default_factory=lambda: USE)  # fine-tuning on every task: fields of its options
+    each: Mapping[str, Any] = field(default_factory=dict)  # other settings of one task, by its name
 
     @property
     def evaluated(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from unmask.core.errors import DataError, quote
 from unmask.core.options import option
@@ -49,7 +49,7 @@ class GbefOptions(TrainingStudyOptions):
     thesis_templates: TextFile | None = option(None, "File of the thesis' templates, instead of ours.")
     toxic: TextFile | None = option(None, "File of Jigsaw's comments and their labels.")
     names: TextFile | None = option(None, "File of pairs of first names, or names with gender and count, to swap.")
-    train: TrainSettings = option(TrainSettings(epochs=3.0, lr=2e-5, batch=1), "Hyper-parameters of the trainings.")
+    train: TrainSettings = TrainSettings(epochs=3.0, lr=2e-5, batch=1)  # of all trainings
 
     @property
     def sentences(self) -> str:
@@ -158,25 +158,36 @@ def _curve_label(size: int, draw: int) -> str:
     return f"cds on {size} sentences, draw {draw + 1}"
 
 
+class VersionTraining(NamedTuple):
+    """How a version of the first model is trained: by which method, on which texts, and how they are read."""
+
+    method: str
+    texts: tuple[str, ...]
+    corpus: Mapping[str, Any] = {}
+    choices: Mapping[str, Any] = {}  # of the method
+
+
 def trained_models(options: GbefOptions, seed: int | None = None) -> dict[str, tuple[Step, tuple[str, ...]]]:
     """The training steps of the first model by version, and the measures each version is audited by."""
     seed = options.seed if seed is None else seed
-
-    def train(version: str, method: str, texts: tuple[str, ...], **special: Any) -> Step:
-        return _train_step(options.seeded(version, seed), method, texts, replace(options, seed=seed), **special)
-
-    cds = train(CDS, "cds", options.gap_text)
-    models = {CDS: (cds, ("sld", "ppd")), BALANCED: (train(BALANCED, "plain", options.balanced_text), ("ppd",))}
+    of_seed = replace(options, seed=seed)
+    cds = _train_step(options.seeded(CDS, seed), VersionTraining("cds", options.gap_text), of_seed)
+    trainings = {BALANCED: VersionTraining("plain", options.balanced_text)}
     for version, only in LABELS.items() if options.toxic_text else ():
         corpus: dict[str, Any] = {"column": "comment_text", "only": list(only)}
         if version == TOXIC_SAMPLE:
             corpus |= {"as_many_as": list(LABELS[SEVERE]), "draw": [seed]}
-        models[version] = (train(version, "plain", (str(options.toxic_text),), corpus=corpus, model=cds), ("sld",))
+        trainings[version] = VersionTraining("plain", (str(options.toxic_text),), corpus)
     for word in options.words:
         for times in options.reminders:
-            version, choices = reminded_version(word, times), {"remind": times, "word": word}
-            models[version] = (train(version, "cds", options.gap_text, options=choices), ("ppd",))
-    return models
+            choices = {"remind": times, "word": word}
+            trainings[reminded_version(word, times)] = VersionTraining("cds", options.gap_text, {}, choices)
+    steps = {
+        version: _train_step(options.seeded(version, seed), training, of_seed, cds if version in LABELS else None)
+        for version, training in trainings.items()
+    }
+    measures = {version: ("sld",) if version in LABELS else ("ppd",) for version in steps}
+    return {CDS: (cds, ("sld", "ppd")), **{version: (step, measures[version]) for version, step in steps.items()}}
 
 
 def curve_models(options: GbefOptions) -> dict[tuple[int, int], Step]:
@@ -187,38 +198,31 @@ def curve_models(options: GbefOptions) -> dict[tuple[int, int], Step]:
     if options.gap_text == (PACKAGE,):  # it cannot be enlarged: larger samples are left out
         most = len(select_corpus(PACKAGE, {"sentences": True}, None).documents)
         sizes = tuple(size for size in sizes if size <= most)
-    return {
-        (size, draw): _train_step(
-            *(_curve_label(size, draw), "cds", options.gap_text, replace(options, seed=options.seed + draw)),
-            corpus={"limit": size, "draw": [options.seed, draw]},
-        )
-        for size in sizes
-        for draw in range(options.draws)
-    }
+    steps = {}
+    for size in sizes:
+        for draw in range(options.draws):
+            training = VersionTraining("cds", options.gap_text, {"limit": size, "draw": [options.seed, draw]})
+            steps[size, draw] = _train_step(
+                _curve_label(size, draw), training, replace(options, seed=options.seed + draw)
+            )
+    return steps
 
 
-def _train_step(
-    name: str,
-    method: str,
-    texts: tuple[str, ...],
-    options: GbefOptions,
-    *,
-    corpus: Mapping[str, Any] | None = None,
-    **special: Any,
-) -> Step:
-    """A training with the seed of `options`; `special`: another model to start from, `options` of the method."""
+def _train_step(name: str, training: VersionTraining, options: GbefOptions, model: Step | None = None) -> Step:
+    """A training with the seed of `options`, of the first model or of another one."""
     from unmask.studies.steps import mitigations
 
-    first = options.models[0]
-    special |= {mitigations.NAME_TABLE: options.names} if method == "cds" and options.names else {}
+    first, swaps_names = options.models[0], training.method == "cds" and options.names
     return mitigations.step(
         f"{name}: train {first}",
-        method,
-        texts,
-        **{"model": first, **special},
-        corpus={**options.selection(texts), **(corpus or {})},
+        training.method,
+        training.texts,
+        model=model or first,
+        options=training.choices,
+        corpus={**options.selection(training.texts), **training.corpus},
         train=asdict(options.train),
         seed=options.seed,
+        **({mitigations.NAME_TABLE: options.names} if swaps_names else {}),
     )
 
 
