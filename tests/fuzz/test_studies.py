@@ -64,7 +64,7 @@ def plan_study(folder: Path, name: str, settings: dict[str, Any]) -> None:
     for file, content in BESIDE.items():
         (folder / file).write_bytes(content)
     with contextlib.chdir(folder):
-        plan = make_plan(name, settings=settings, models=("builtin",), offline=True)
+        plan = make_plan(name, **{**settings, "models": ("builtin",), "offline": True})
         str(forecast(plan.steps, plan.steps, plan.runtime)).encode()
         str(parts_table(plan.study, plan.roles, plan.steps, unfinished=plan.steps, runtime=plan.runtime)).encode()
 

@@ -252,7 +252,7 @@ def test_a_study_in_python_gives_the_result_that_its_folder_holds(tmp_path: Path
     assert result.meta["options"]["models"] == ["builtin"]
     with pytest.raises(UnknownName, match="no option named 'model'"):
         unmask.study("aul", out=tmp_path, model="builtin")
-    with pytest.raises(DataError, match="ray_address requires the engine ray"):
+    with pytest.raises(DataError, match="engine is 'local': expected engine 'ray'"):
         unmask.study("aul", out=tmp_path, ray_address="somewhere")
 
 

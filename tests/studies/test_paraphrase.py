@@ -186,7 +186,7 @@ def test_originals_of_the_benchmark_are_reworded_by_a_file(tmp_path: Path) -> No
     shared = [shared_word(pair) for pair in (first, second)]
     rows = [f"{first.id},{shared[0]},another", f"{first.id},{shared[0]},different", f"{second.id},{shared[1]},other"]
     settings = {"rewordings": str(rewordings(tmp_path, *rows))}
-    result = study(tmp_path, ("paraphrases", "crows-pairs"), settings=settings)
+    result = study(tmp_path, ("paraphrases", "crows-pairs"), **settings)
     sizes = {row[0]: row[1:] for row in section(result, "table-1").finding.tables[0].rows}
     assert sizes["all"] == (2, 5)
     assert set(sizes) - {"all"} == {pair.groups["category"] for pair in (first, second)}
@@ -217,7 +217,7 @@ def test_rewordings_need_their_file_and_their_benchmark(tmp_path: Path) -> None:
         chosen = dict(models=("builtin",), **{"rewordings": str(file)})
         plan_study(find("paraphrase"), chosen, Runtime(data_dir, offline=True, threads=1))
 
-    with pytest.raises(DataError, match=r"rewordings: .*none\.csv is not on this machine: give a file of items"):
+    with pytest.raises(DataError, match=r"rewordings: .*none\.csv is not on this machine"):
         planned(tmp_path / "none.csv", zoo.MINIATURE)
     with pytest.raises(DataError, match="rewordings are of crows-pairs, which is not among the data"):
         planned(rewordings(tmp_path), tmp_path)

@@ -137,5 +137,5 @@ def test_wrong_judgements_are_refused_before_anything_runs(
 
 
 def test_other_studies_take_no_judgements() -> None:
-    with pytest.raises(UnknownName, match="no setting named 'judgements'"):
+    with pytest.raises(UnknownName, match="no option named 'judgements'"):
         plan_study(find("paraphrase"), {"judgements": "said.csv"}, Runtime(offline=True))

@@ -11,7 +11,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -164,7 +163,7 @@ def with_groups(
 
     @functools.wraps(function)
     def command(context: typer.Context, **words: Any) -> None:
-        values = {key: _value(field, words[key]) for key, (field, _) in options.items() if is_set(key, context)}
+        values = {key: _value(field, words[key]) for key, (field, _) in options.items() if _is_set(context, key)}
         built: dict[str, Any] = {key: {} for key, hint in hints.items() if hint == Groups}
         built |= {key: Given(values) for key, hint in hints.items() if hint is Given}
         for group in groups:
@@ -209,9 +208,9 @@ def _options(groups: Iterable[_Group]) -> dict[str, tuple[Field[Any], Any]]:
     return options
 
 
-def is_set(name: str, context: typer.Context | None = None) -> bool:
+def _is_set(context: typer.Context, name: str) -> bool:
     """Whether the command line has an option."""
-    source = (context or click.get_current_context()).get_parameter_source(name)
+    source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
 
 
@@ -229,8 +228,8 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     meta = field.metadata
     default = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[operator]
     extra: dict[str, Any] = {"show_default": meta["shown"]} if meta["shown"] else {}
-    if isinstance(default, tuple) and Ellipsis in get_args(hint):  # several values: repeated, or separated by commas
-        extra |= {"show_default": ", ".join(map(str, default))} if default else {}
+    if default == () or Ellipsis in get_args(hint):  # several values: repeated, or separated by commas
+        extra |= {"show_default": ", ".join(map(str, default))} if default and not extra else {}
         hint, default = list[str], []
     if hasattr(hint, "parse"):  # text, which the group parses
         hint, default = str | None, None

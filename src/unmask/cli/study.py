@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli.console import new_folder
-from unmask.cli.options import Output, Without, is_set, things_app, with_groups
+from unmask.cli.options import Given, Output, Without, things_app, with_groups
 from unmask.core.boundary import parse_json
 from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
 from unmask.core.options import OptionGroup
@@ -43,6 +43,7 @@ def study(  # noqa: PLR0913 - the parts of the command
     ] = None,
     *,
     options: OptionGroup,
+    given: Given,
     runtime: Runtime,
     output: Output,
 ) -> None:
@@ -53,8 +54,8 @@ def study(  # noqa: PLR0913 - the parts of the command
     """
     from unmask.studies.run import make_plan, run_plan
 
-    set_options = {field.name: getattr(options, field.name) for field in fields(options) if is_set(field.name)}
-    plan = make_plan(name, **merge(set_options, _settings(settings or ())), runtime=runtime)
+    chosen = {field.name: given[field.name] for field in fields(options) if field.name in given}
+    plan = make_plan(name, **merge(chosen, _settings(settings or ())), runtime=runtime)
     if dry_run:
         from unmask.studies.durations import forecast
         from unmask.studies.parts import parts_table

@@ -185,7 +185,7 @@ def fill_settings(group: G, values: Mapping[str, Any], where: str = "") -> G:
     hints, filled = get_type_hints(type(group)), {}
     for name, value in values.items():
         if name not in hints:
-            raise UnknownName("setting", f"{where}{name}", hints)
+            raise UnknownName("option", f"{where}{name}", hints)
         current, kinds = getattr(group, name), (hints[name], *get_args(hints[name]))
         if is_dataclass(current) and isinstance(value, Mapping):
             filled[name] = fill_settings(current, value, f"{where}{name}.")
@@ -193,6 +193,8 @@ def fill_settings(group: G, values: Mapping[str, Any], where: str = "") -> G:
         if isinstance(value, bool) and bool not in kinds:
             raise DataError(f"{where}{name} is {value}, expected another type")
         names = (value,) if isinstance(value, str) and get_origin(hints[name]) is tuple else value
+        if names in ((), []) and current:
+            raise DataError(f"{where}{name} is empty, expected some")
         filled[name] = validate(hints[name], merge(current, names), f"{where}{name}")
     return replace(group, **filled)  # type: ignore[type-var]
 

@@ -13,7 +13,6 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.stats.agreement import MIN_RANKED, RankTest, kendall, kendall_taus
 from unmask.stats.bootstrap import RESAMPLES, percentile_interval
-from unmask.stats.ranks import MIN_RANKED, RankTest, kendall, kendall_taus
 from unmask.studies.papers.debiasing import AFTER, BEFORE, ORIGINAL, ZERO_SHOT
 from unmask.studies.results.debiasing_versions import ModelVersion
 

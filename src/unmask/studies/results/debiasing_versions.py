@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate, Value
-from unmask.stats import signed_estimate
+from unmask.stats.shares import signed_estimate
 from unmask.studies.papers.debiasing import (
     AFTER,
     BEFORE,

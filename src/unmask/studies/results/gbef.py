@@ -40,7 +40,7 @@ CLAIMS = {  # ASLD of the second version less that of the first, and where the t
 }
 OTHER_ITEMS = (
     "The thesis' sentence pairs are not public, ours differ; its templates are in its Appendix II and can be given as "
-    "--set thesis_templates=FILE. A published number stands only beside the same model, data and measure."
+    "--thesis-templates FILE. A published number stands only beside the same model, data and measure."
 )
 
 
@@ -229,7 +229,7 @@ def _claims(
     for claim, (a, b, expected) in CLAIMS.items():
         if a not in sld or b not in sld:
             no_file = b in LABELS and not options.toxic_text
-            why = "no file of toxic comments (--set toxic=FILE)" if no_file else "its steps were not run"
+            why = "no file of toxic comments (--toxic FILE)" if no_file else "its steps were not run"
             untested.append(f"{claim} Not tested: {why}.")
             continue
         where = f"{options.label(a)} → {options.label(b)}"

@@ -13,7 +13,7 @@ from unmask.prompts.agreement import agreement
 from unmask.prompts.annotations import Annotation, majority_verdicts
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
-from unmask.stats.ranks import RankAgreement
+from unmask.stats.agreement import RankAgreement
 from unmask.studies.results.prompts_tables import Results, mean_differences
 
 MIN_DECIDED = 10  # prompts of a bias type, for a place in a ranking
