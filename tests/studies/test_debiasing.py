@@ -38,11 +38,17 @@ from unmask.studies.papers.debiasing import (
     DebiasingOptions,
 )
 from unmask.studies.results import debiasing as tables
-from unmask.studies.results.debiasing_claims import ALIKE, CLOSER, COMBINED, FURTHER, HIGHER, LOWER, claims
-from unmask.studies.results.debiasing_rank_table import compare_tau
-from unmask.studies.results.debiasing_ranks import method_sets, rank_cells, resampled_taus, tau_changes
-from unmask.studies.results.debiasing_versions import SIZES, ModelVersion, TaskRun, Training
-from unmask.studies.results.debiasing_words import label_table, word_ratios
+from unmask.studies.results.debiasing import PAPER, claims, compare_tau, label_table, word_ratios
+from unmask.studies.results.debiasing_versions import (
+    SIZES,
+    ModelVersion,
+    TaskRun,
+    Training,
+    method_sets,
+    rank_cells,
+    resampled_taus,
+    tau_changes,
+)
 from unmask.studies.run import StudyPlan, plan_study, study_options
 from unmask.studies.spec import Step, StepContext
 from unmask.studies.steps import finetuning
@@ -61,6 +67,10 @@ STUDY = find("debiasing")
 @pytest.fixture(autouse=True)
 def _no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UNMASK_DATA_DIR", raising=False)
+
+
+def question(claim: str) -> str:
+    return PAPER.text.claims[claim].question
 
 
 def planned(data_dir: Path, *, models: Sequence[str] = ("builtin",), **options: Any) -> StudyPlan:
@@ -226,9 +236,9 @@ def test_scores_of_several_trainings_have_their_spread() -> None:
     low, high = pytest.approx(ends.low), pytest.approx(ends.high)
     assert over_trainings(values) == Value(3.0, low, high, "t over 3 trainings", df=2.0)
     assert over_trainings(values[:1]) is values[0], "of one training the interval is over items"
-    assert deviation([1.0, 2.0, 6.0]) == pytest.approx(np.std([1.0, 2.0, 6.0], ddof=1))
-    assert deviation([1.0]) is None
-    assert deviation([1.0, float("nan")]) is None
+    assert deviation(values) == pytest.approx(np.std([1.0, 2.0, 6.0], ddof=1))
+    assert deviation(values[:1]) is None
+    assert deviation([Value(1.0), Value(float("nan"))]) is None
 
 
 def outcome(bias: float, absolute: float | None = None) -> TaskOutcome:
@@ -306,7 +316,7 @@ def test_ranks_are_resampled_over_models_and_trainings() -> None:
     means = np.stack([table[..., 0].mean(axis=1), np.abs(table[..., 1]).mean(axis=1)])
     assert cell.test.value == pytest.approx(kendalltau(*means).statistic)
     alone = [kendalltau(table[:, run, 0], np.abs(table[:, run, 1])).statistic for run in range(3)]
-    assert cell.by_training == pytest.approx(alone)
+    assert [tau.value for tau in cell.by_training] == pytest.approx(alone)
     assert cell.tau.low < cell.test.value < cell.tau.high
     assert cell.tau.method == "percentile over models with their versions, and over trainings"
     same = np.repeat(table[:, :1], 3, axis=1)
@@ -327,11 +337,15 @@ def test_claims_are_answered_over_models() -> None:
     cells, _ = rank_cells(versions, ["AT", "CDA", "DO"], 0)
     found = claims(versions, cells, ["AT", "CDA", "DO"]).finding.tables
     answers = {table.title: dict(zip(table.columns, table.rows[0], strict=True)) for table in found}
-    lower = answers[LOWER]
+    lower = answers[question("lower")]
     assert (lower["answer"], lower["n"], lower["value"].value) == ("yes", 6, pytest.approx(-4.0 + 0.025))
-    assert answers[HIGHER]["answer"] == "yes"
-    assert (answers[ALIKE[AFTER]]["answer"], answers[CLOSER]["answer"]) == ("no, the opposite", "no, the opposite")
-    assert answers[ALIKE[BEFORE]]["value"].value > 0
+    assert answers[question("higher")]["answer"] == "yes"
+    opposite = [answers[question(claim)]["answer"] for claim in ("alike-after", "closer")]
+    assert opposite == ["no, the opposite"] * 2
+        "no, the opposite",
+        "no, the opposite",
+    )
+    assert answers[question("alike-before")]["value"].value > 0
     assert not claims(versions, cells, ["DO"]).finding.notes
     few = claims(versions[:4], [], ["AT", "CDA", "DO"], ["not learnt"]).finding
     assert ["fewer than three" in few.notes[0], *few.notes[1:]] == [True, "not learnt"]
@@ -453,7 +467,7 @@ def test_a_combination_is_ranked_with_all_methods_and_compared_with_its_parts() 
         for version, intrinsic in ((ORIGINAL, 9.0), ("CDA", 5.0), ("DO", -1.0), ("CDA+DO", -3.0 - 0.01 * at)):
             numbers[f"m{at}", version] = [(intrinsic, 0.1, 0.1, 0.0)]
     section = claims(made(numbers), [], ["CDA", "DO", "CDA+DO"])
-    table = next(table for table in section.finding.tables if table.title == COMBINED)
+    table = next(table for table in section.finding.tables if table.title == question("combined"))
     answers = {row["where"]: row for row in (dict(zip(table.columns, row, strict=True)) for row in table.rows)}
     assert answers["CPS, CDA+DO against CDA"]["answer"] == "yes"
     assert answers["CPS, CDA+DO against CDA"]["value"].value == pytest.approx(-2.0 + 0.025)
@@ -509,7 +523,7 @@ def test_further_tasks_have_no_published_number_and_a_question_of_their_own() ->
     assert compare_tau(cell, options, {}).reason == "not a task of the paper"
     words, _ = word_ratios({("sentiment", PUBLISHED_WORDS): _Counted(9)}, {})  # type: ignore[dict-item]
     assert words[0].reason == "not a task of the paper"
-    assert FURTHER in [table.title for table in claims(versions, [], ["DO"]).finding.tables]
+    assert question("further") in [table.title for table in claims(versions, [], ["DO"]).finding.tables]
 
 
 def test_labels_of_training_data_are_shown_once_for_every_task(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import zoo
 from unmask.core.options import Opening
 from unmask.models import open_lm
 from unmask.studies import Runtime, find
-from unmask.studies.durations import CPU, FORWARD, expected_duration, weights_per_token
+from unmask.studies.forecast import CPU, FORWARD, expected_duration, weights_per_token
 from unmask.studies.run import plan_study, run_plan
 
 pytestmark = [pytest.mark.slow]

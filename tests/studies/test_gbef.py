@@ -17,12 +17,12 @@ import zoo
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
 from unmask.studies import Runtime, find
+from unmask.studies.forecast import steps_of
 from unmask.studies.papers import gbef
 from unmask.studies.papers.gbef import GAP, PROFESSIONS, TOXIC
-from unmask.studies.parts import steps_of
 from unmask.studies.results import gbef as gbef_tables
-from unmask.studies.results import gbef_trainings, gbef_words
-from unmask.studies.results.gbef_curves import CATEGORIES
+from unmask.studies.results import gbef_words
+from unmask.studies.results.gbef import CATEGORIES
 from unmask.studies.results.gbef_words import FIGURES
 from unmask.studies.run import StudyPlan, plan_study, study_options
 from unmask.studies.spec import PACKAGE, StepContext
@@ -64,7 +64,7 @@ def test_sexism_about_women_is_shown_without_the_pairs_about_men() -> None:
     ]
     items += [row(10, "antistereo", "occupation", 70.0)]
     result: Any = SimpleNamespace(items=pa.Table.from_pylist(items))
-    (table,) = gbef_tables._about_women({"m": result}, options())
+    (table,) = gbef_tables.about_women({"m": result}, options())
     ((model, category, value, women, men),) = table.rows
     assert (model, category, women, men) == ("m", "hostile sexism", 4, 1)
     assert isinstance(value, Value)
@@ -145,7 +145,7 @@ def test_published_asld_stands_beside_a_version_trained_as_in_the_thesis_only(
     """The thesis' number would stand beside that of another training, or its toxic rows beside "another model"."""
     chosen = options(thesis_sentences="tgb.csv", **settings)
     result: Any = SimpleNamespace(estimates=[Estimate(5.0, 4.0, 6.0, measure="sld", statistic="asld", group="all")])
-    found = gbef_tables._asld(result, "table-4", gbef_tables._model_name(version, chosen), chosen)
+    found = gbef_tables._asld(result, "table-4", gbef_words.model_name(version, chosen), chosen)
     (each,) = (gbef_words.as_trained(each, version, chosen) for each in found)
     assert (each.published, each.reason) == (printed, reason)
     titles = [table.title for table in gbef_tables._asld_finding([each], "table-4").tables]
@@ -249,7 +249,7 @@ def test_professions_of_the_training_text_and_split_words_are_known(tmp_path: Pa
 def test_more_text_is_tested_over_the_samples_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {500: np.array([2.0, 2.02]), 1000: np.array([1.9, 1.92]), 2000: np.array([1.8, 1.82])}
     monkeypatch.setattr(gbef_tables, "combined_by_size", lambda _: sizes)
-    tests, _ = gbef_tables._claims({}, {}, options())
+    tests = gbef_tables._claims({}, {}, options())
     (found,) = [test for test in tests if test.claim == "Does more counterfactual text lower ASLD?"]
     assert found.value.value == pytest.approx(-0.1)  # 0.1 less at twice the text, whatever the sample
     assert found.n == 6
@@ -292,23 +292,23 @@ def test_cells_of_several_trainings_have_their_spread_and_claims_are_tested_over
         gbef.CDS: {0: of_seed(2.0, -0.1), 1: of_seed(1.9, -0.2), 2: of_seed(2.1, -0.3)},
     }
     chosen = options("builtin", words=("pregnant",))
-    (table,) = gbef_trainings.asld_tables(trainings, chosen)
+    (table,) = gbef_tables._asld_tables(trainings, chosen)
     label, category, mean, spread, n = table.rows[-1]
     assert (label, category, n) == ("cds on gap", "combined", 3)
     assert isinstance(mean, Value)
     assert (mean.value, mean.low < 5.0 < mean.high) == (pytest.approx(5.0), True)  # 2.0 and its place, 3
     assert spread == pytest.approx(0.1)
-    (test,) = gbef_trainings.asld_claims(trainings, gbef_tables.CLAIMS, chosen)
+    (test,) = gbef_tables._training_claims(trainings, chosen)
     assert (test.value.value, test.n, test.answer(test.p)) == (pytest.approx(-1.0), 3, "yes")
     assert test.where.endswith("combined, over trainings")
-    (words,) = gbef_trainings.word_tables(trainings, gbef.CDS, chosen)
+    (words,) = gbef_words.word_tables(trainings, gbef.CDS, chosen)
     ((of, count, moved, _, _),) = words.rows
     assert (of, count) == ("gender-word", 1)
     assert isinstance(moved, Value)
     assert moved.value == pytest.approx(-0.3)
-    (reminded,) = gbef_trainings.reminder_tables(trainings, chosen)
+    (reminded,) = gbef_words.reminder_tables(trainings, chosen)
     assert [row[3] for row in reminded.rows] == [pytest.approx(0.1)]
     alone = {version: {0: by_seed[0]} for version, by_seed in trainings.items()}
-    assert not gbef_trainings.asld_tables(alone, chosen), "one training has no spread"
-    assert not list(gbef_trainings.asld_claims(alone, gbef_tables.CLAIMS, chosen))
-    assert not gbef_trainings.word_tables(alone, gbef.CDS, chosen)
+    assert not gbef_tables._asld_tables(alone, chosen), "one training has no spread"
+    assert not list(gbef_tables._training_claims(alone, chosen))
+    assert not gbef_words.word_tables(alone, gbef.CDS, chosen)

@@ -20,8 +20,8 @@ from unmask.findings import Section
 from unmask.findings.envelope import Result
 from unmask.studies import Runtime, find
 from unmask.studies.papers.paraphrase import EXAMPLES, TABLE_2
-from unmask.studies.results import paraphrase_examples
-from unmask.studies.results.paraphrase_claims import bias_table, claim_tests
+from unmask.studies.results import paraphrase
+from unmask.studies.results.paraphrase import bias_table, claim_tests
 from unmask.studies.run import plan_study, run_plan
 from unmask.studies.spec import StepContext
 from unmask.studies.steps.wordings import exchange, reword, score_examples
@@ -61,7 +61,7 @@ def sha256_of(sentence: str) -> str:
 @pytest.mark.slow
 def test_table_2_is_repeated_from_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its six sentences are recognised, shown without a contradiction too, and only they meet published numbers."""
-    monkeypatch.setattr(paraphrase_examples, "TABLE_2_SHA256", sha256_of(MADE.format("black")))
+    monkeypatch.setattr(paraphrase, "TABLE_2_SHA256", sha256_of(MADE.format("black")))
     result = study(tmp_path, (str(write_wordings(tmp_path / "mine.csv")),))
     titles = [table.title for table in section(result, "table-2").finding.tables]
     assert titles[0] == "The wordings of theirs"
@@ -226,7 +226,7 @@ def test_rewordings_need_their_file_and_their_benchmark(tmp_path: Path) -> None:
 def test_an_unscored_wording_does_not_shift_the_others() -> None:
     """The second wording has no score; the third keeps its own."""
     family = Family("o", "", np.array([0.5, -0.5]), (0, 2))
-    table = paraphrase_examples._wordings("o", {"m": [family]}, [("a", "b"), ("c", "d"), ("e", "f")])
+    table = paraphrase.wording_table("o", {"m": [family]}, [("a", "b"), ("c", "d"), ("e", "f")])
     assert [row[-1] for row in table.rows] == [0.5, None, -0.5]
 
 

@@ -26,9 +26,9 @@ from unmask.models.builtin import builtin_models
 from unmask.studies import STUDIES
 from unmask.studies.backends import Backend, StepBatch, run_locally
 from unmask.studies.cache import SCHEMA, STUDY, is_done, own_files, step_folder
+from unmask.studies.forecast import choose_parts, join_parts, steps_of
 from unmask.studies.graph import MISSING, cache_keys, data_identity, is_cached, topological_order
 from unmask.studies.output import write_tables
-from unmask.studies.parts import choose_parts, join_parts, steps_of
 from unmask.studies.spec import PACKAGE, TASK_FILES, Role, Runtime, Step, Study, StudyOptions, TextFile, fill_settings
 from unmask.studies.texts import find_text_file
 

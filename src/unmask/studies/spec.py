@@ -235,6 +235,11 @@ class PaperComparison:
         return "no" if self.estimate.excludes(self.published) else "yes"
 
 
+def short_name(model: str) -> str:
+    """A model's name without owner and revision."""
+    return model.rstrip("/").rpartition("/")[2].partition("@")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class PaperConclusion:
     """The tables and figures of a study, and its numbers beside the published ones."""
@@ -244,6 +249,11 @@ class PaperConclusion:
 
 
 Outputs = Mapping[Role, Path]  # output folders of the finished steps
+
+
+def folders_of(outputs: Outputs, name: str) -> dict[str, Path]:
+    """The output folders of the roles of one name, by what the role says next: mostly the model."""
+    return {role[1]: folder for role, folder in outputs.items() if role[0] == name}
 
 
 @dataclass(frozen=True, slots=True)

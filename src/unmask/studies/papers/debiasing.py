@@ -61,7 +61,7 @@ class DebiasingOptions(TrainingStudyOptions):
     each: Mapping[str, Any] = field(default_factory=dict)  # other settings of one task, by its name
 
     @property
-    def evaluated(self) -> list[str]:
+    def benchmarks(self) -> list[str]:
         """The datasets of pairs and of triples."""
         from unmask.data import names
         from unmask.data.formats import SUFFIXES
@@ -166,10 +166,10 @@ def _training_text(options: DebiasingOptions) -> str:
     if NEWS in options.data:
         return NEWS
     for text, datasets in STAND_INS.items():
-        if not set(datasets) & set(options.evaluated):
+        if not set(datasets) & set(options.benchmarks):
             return text
     raise DataError(
-        f"the built-in texts hold sentences of {' and '.join(options.evaluated)}, which are evaluated: give another "
+        f"the built-in texts hold sentences of {' and '.join(options.benchmarks)}, which are evaluated: give another "
         "text to train on as the setting corpus"
     )
 
@@ -178,7 +178,7 @@ def _audits(name: str, model: str | Step, options: DebiasingOptions) -> dict[str
     """By dataset: CPS and AULA on pairs, SSS on triples; without triples, all three on pairs."""
     from unmask.studies.steps import audits
 
-    pairs, *triples = options.evaluated
+    pairs, *triples = options.benchmarks
     measures_by_data = {pairs: ("cps", "aula"), triples[0]: ("sss",)} if triples else {pairs: INTRINSIC}
     return {
         data: audits.step(name, data, measures, model=model, shard=options.shard, **options.scoring)

@@ -97,7 +97,7 @@ class GbefOptions(TrainingStudyOptions):
         }
         return labels.get(version) or f"cds on {gap}, {version}"
 
-    def seeded(self, name: str, seed: int) -> str:
+    def seed_name(self, name: str, seed: int) -> str:
         """The name of what one seed made; the first is not named."""
         return name if seed == self.seed else f"{name}, seed {seed}"
 
@@ -125,10 +125,10 @@ def plan(options: GbefOptions) -> dict[Role, Step]:
             for version, (model, measures) in trained_models(options, seed).items():
                 if measure in measures:
                     role = (measure, version) if seed == options.seed else (measure, version, str(seed))
-                    name = options.seeded(options.label(version), seed)
+                    name = options.seed_name(options.label(version), seed)
                     steps[role] = _audit(name, model, data, measure, options)
     for (size, draw), model in curve_models(options).items():
-        name = _curve_label(size, draw)
+        name = model.name.partition(":")[0]
         steps["curve", str(size), str(draw)] = _audit(name, model, options.sentences, "sld", options)
     texts, data = options.balanced_text, options.template_data
     steps["words",] = words.word_facts_step(
@@ -154,10 +154,6 @@ def reminded_version(word: str, times: int) -> str:
     return f"reminders of {word} ×{times}"
 
 
-def _curve_label(size: int, draw: int) -> str:
-    return f"cds on {size} sentences, draw {draw + 1}"
-
-
 class VersionTraining(NamedTuple):
     """How a version of the first model is trained: by which method, on which texts, and how they are read."""
 
@@ -171,7 +167,7 @@ def trained_models(options: GbefOptions, seed: int | None = None) -> dict[str, t
     """The training steps of the first model by version, and the measures each version is audited by."""
     seed = options.seed if seed is None else seed
     of_seed = replace(options, seed=seed)
-    cds = _train_step(options.seeded(CDS, seed), VersionTraining("cds", options.gap_text), of_seed)
+    cds = _train_step(options.seed_name(CDS, seed), VersionTraining("cds", options.gap_text), of_seed)
     trainings = {BALANCED: VersionTraining("plain", options.balanced_text)}
     for version, only in LABELS.items() if options.toxic_text else ():
         corpus: dict[str, Any] = {"column": "comment_text", "only": list(only)}
@@ -183,7 +179,7 @@ def trained_models(options: GbefOptions, seed: int | None = None) -> dict[str, t
             choices = {"remind": times, "word": word}
             trainings[reminded_version(word, times)] = VersionTraining("cds", options.gap_text, {}, choices)
     steps = {
-        version: _train_step(options.seeded(version, seed), training, of_seed, cds if version in LABELS else None)
+        version: _train_step(options.seed_name(version, seed), training, of_seed, cds if version in LABELS else None)
         for version, training in trainings.items()
     }
     measures = {version: ("sld",) if version in LABELS else ("ppd",) for version in steps}
@@ -202,9 +198,8 @@ def curve_models(options: GbefOptions) -> dict[tuple[int, int], Step]:
     for size in sizes:
         for draw in range(options.draws):
             training = VersionTraining("cds", options.gap_text, {"limit": size, "draw": [options.seed, draw]})
-            steps[size, draw] = _train_step(
-                _curve_label(size, draw), training, replace(options, seed=options.seed + draw)
-            )
+            of_seed = replace(options, seed=options.seed + draw)
+            steps[size, draw] = _train_step(f"cds on {size} sentences, draw {draw + 1}", training, of_seed)
     return steps
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from unmask.audit.parquet import rows_of
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Table, charts
@@ -18,11 +18,13 @@ from unmask.stats.intervals import mean_interval, mean_test
 from unmask.stats.regression import correlation, fit_line
 from unmask.stats.shares import contrast
 from unmask.studies.claims import ClaimTest
-from unmask.studies.collect import VALUE, Columns, compare, comparison_table, paper_values, published_table
+from unmask.studies.paper import VALUE, Columns, comparison_table, label_of, load_paper, present
 from unmask.studies.papers.gbef import BALANCED, BASE, CDS, LABELS, GbefOptions, reminded_version
 from unmask.studies.spec import PaperComparison
 from unmask.studies.steps.words import WordFacts
+from unmask.studies.trainings import deviation, over_trainings
 
+PAPER = load_paper("gbef")
 FIGURES = {  # figures of the thesis by category of our templates
     "medical": "figure-8",
     "computer": "figure-9",
@@ -42,7 +44,14 @@ TITLES = {
 }
 REMINDED = {"pregnant": "pregnancy", "breastfeeding": "breastfeed", "breastfeed": "breastfeed"}
 Results = Mapping[str, Result]  # by model or version
+Trainings = Mapping[str, Mapping[int, Result]]  # by version and seed; the model itself has one
 Facts = Mapping[str, WordFacts]
+
+
+def model_name(version: str, options: GbefOptions) -> str:
+    """The model of a row: the first one, or what became of it."""
+    first = options.models[0]
+    return first if version == BASE else f"{first}, {options.label(version)}"
 
 
 def as_trained(each: PaperComparison, version: str, options: GbefOptions) -> PaperComparison:
@@ -55,16 +64,30 @@ def as_trained(each: PaperComparison, version: str, options: GbefOptions) -> Pap
     return each if each.published is None or not reason else replace(each, published=None, mark="", reason=reason)
 
 
+def pairs_of_trainings(
+    trainings: Trainings, before: str, after: str, options: GbefOptions
+) -> list[tuple[Result, Result]]:
+    """Two versions of every seed that has both; the model itself is the same for all seeds."""
+    first, second = (trainings.get(version, {}) for version in (before, after))
+    if before == BASE and options.seed in first:
+        first = dict.fromkeys(second, first[options.seed])
+    return [(first[seed], result) for seed, result in second.items() if seed in first]
+
+
+def spread(numbers: Sequence[float]) -> tuple[Value, float | None, int]:
+    """The mean over trainings, the deviation, and how many they are."""
+    values = [Value(value) for value in numbers]
+    return over_trainings(values), deviation(values), len(values)
+
+
 def word_estimates(result: Result) -> dict[str, tuple[str, Estimate]]:
     """By word: its category, and its APPD over templates."""
     columns = [result.items.column(name).to_pylist() for name in ("word", "category")]
     category = dict(zip(*columns, strict=True))
     return {
-        word: (category[word], estimate)
+        label_of(estimate): (category[label_of(estimate)], estimate)
         for estimate in result.estimates
-        if estimate.statistic == "appd"
-        and estimate.group.startswith("word=")
-        and (word := estimate.group.partition("=")[2]) in category
+        if estimate.statistic == "appd" and estimate.group.startswith("word=") and label_of(estimate) in category
     }
 
 
@@ -91,25 +114,22 @@ def before_and_after(
     if not changes:
         return Finding((), ())
     before, then = (word_estimates(results[name]) for name in (BASE, after))
-    label = options.label(after)
-    named = "in the training text" if after == BALANCED else "split into pieces"
+    label, named = options.label(after), "in the training text" if after == BALANCED else "split into pieces"
     marked = {word for word, known in facts.items() if (known.seen if after == BALANCED else known.split)}
     rows: list[tuple[Cell, ...]] = []
     plots = []
     for category, figure in figures.items():
-        pairs = {word: (before[word][1], then[word][1]) for word in changes if before[word][0] == category}
-        for word, pair in pairs.items():
+        bars = []
+        for word in (word for word in changes if before[word][0] == category):
+            first, second = before[word][1], then[word][1]
             mark = ("yes" if word in marked else "no") if word in facts else None
-            rows.append((category, word, *pair, pair[0].n, mark))
-        bars = [
-            charts.interval_row(f"[{word}]" if word in marked else word, appd, name)
-            for word, pair in pairs.items()
-            for name, appd in zip((options.label(BASE), label), pair, strict=True)
-        ]
+            rows.append((category, word, first, second, first.n, mark))
+            shown = f"[{word}]" if word in marked else word
+            bars += [charts.interval_row(shown, first, options.label(BASE)), charts.interval_row(shown, second, label)]
         if bars:
-            shown = TITLES.get(category, f"{category.replace('-', ' and ')} professions")
-            alt = f"APPD of {shown} before and after; [{named}]."
-            title = f"{figure.partition('-kinship')[0].replace('figure-', 'Figure ')}: {shown}"
+            words = TITLES.get(category, f"{category.replace('-', ' and ')} professions")
+            title = f"{figure.partition('-kinship')[0].replace('figure-', 'Figure ')}: {words}"
+            alt = f"APPD of {words} before and after; [{named}]."
             plots.append(Plot(figure, title, alt, charts.bars(bars, axis="APPD")))
     values = np.array(list(changes.values()))
     mean = mean_interval(values, rng=generator(options.seed, f"words {after}"), unit="words")
@@ -120,149 +140,123 @@ def before_and_after(
     inside = np.array([value for word, value in changes.items() if word in marked])
     rest = np.array([value for word, value in changes.items() if word in facts and word not in marked])
     if inside.size and rest.size:
-        answers.append(_contrast_answer(inside, rest, named))
-    table = Table(
-        "APPD before and after",
-        ("category", "word", "before", "after", "templates", named),
-        tuple(rows),
-        f"Mean of P(masculine) − P(feminine) over templates, with t intervals over templates. Words {named} stand in "
-        "brackets in the figures.",
-        digits=3,
-    )
-    return Finding(tuple(answers), (table,), tuple(plots))
+        means = [signed_number(float(group.mean()), 3) for group in (inside, rest)]
+        answers.append(
+            f"words {named}: mean change {means[0]} (n = {inside.size}); others: {means[1]} (n = {rest.size}); "
+            f"difference {signed_value(contrast(inside, rest), 3)}"
+        )
+    return Finding(tuple(answers), (PAPER.table("words", rows, named, named=named),), tuple(plots))
 
 
-def _contrast_answer(inside: Floats, rest: Floats, named: str) -> str:
-    """The mean change of the distance from 0 of two groups of words, and their difference."""
-    found = contrast(inside, rest)
-    means = [signed_number(float(group.mean()), 3) for group in (inside, rest)]
-    return (
-        f"words {named}: mean change {means[0]} (n = {inside.size}); others: {means[1]} (n = {rest.size}); "
-        f"difference {signed_value(found, 3)}"
-    )
-
-
-def scatter(results: Results, options: GbefOptions) -> Finding:
+def scatter(results: Results) -> Finding:
     """Figure 10: every profession before and after, the line, and how linear the relation is."""
     words = list(distance_changes(results, BALANCED, FIGURES))
     if len(words) < 3:
         return Finding((), (), (), (f"{len(words)} professions: too few for a line",))
     before, then = word_estimates(results[BASE]), word_estimates(results[BALANCED])
-    rows = [
+    rows: list[charts.Row] = [
         {"x": before[word][1].value, "y": then[word][1].value, "label": word, "series": before[word][0]}
         for word in words
     ]
     x, y = (np.array([row[name] for row in rows], dtype=np.float64) for name in ("x", "y"))
-    fit = fit_line(x, y).slope
     r = correlation([x], [y])
     answer = (
-        f"over {len(rows)} professions APPD after = slope × before + constant, slope {signed_value(fit)}, "
-        f"r = {signed_value(r)}, R² = {number(r.value**2)}; "
+        f"over {len(rows)} professions APPD after = slope × before + constant, slope "
+        f"{signed_value(fit_line(x, y).slope)}, r = {signed_value(r)}, R² = {number(r.value**2)}; "
         "a slope near 0 with points near the axis means that pronouns are balanced whatever the profession"
     )
-    alt = "APPD of professions after training against before, a point each, with the line of no change."
-    chart = charts.scatter(rows, x="before", y="after", diagonal=True)
-    return Finding((answer,), (), (Plot("figure-10", "Before against after", alt, chart),))
+    return Finding((answer,), (), PAPER.plot("figure-10", charts.scatter, rows, diagonal=True))
 
 
 def reminder_comparisons(results: Results, options: GbefOptions) -> list[PaperComparison]:
     """APPD of every reminded word: before, after CDS, and after CDS with reminders of that word."""
     thesis = options.thesis_templates and options.templates is None
-    first = options.models[0]
-    found = []
+    comparisons = []
     for word in options.words:
         reminded = [reminded_version(word, times) for times in options.reminders]
         for version in (BASE, CDS, *reminded):
             entry = word_entry(results, version, word)
             if entry is None:
                 continue
-            name = first if version == BASE else f"{first}, {options.label(version)}"
-            estimate = replace(entry, data="thesis templates") if thesis else entry
-            each = compare("gbef", "table-5", estimate, name, group=REMINDED.get(word, word))
+            data = "thesis templates" if thesis else entry.data
+            estimate = replace(entry, data=data, model=model_name(version, options))
+            each = PAPER.compare("table-5", estimate, group=REMINDED.get(word, word))
             each = as_trained(each, version, options)
             other = each.published is None and version in reminded
-            found.append(replace(each, reason="other reminder sentences") if other else each)
-    return found
+            comparisons.append(replace(each, reason="other reminder sentences") if other else each)
+    return comparisons
 
 
 def word_entry(results: Results, version: str, word: str) -> Estimate | None:
     """The APPD of a word, or of the word of the templates that has the same name in the thesis."""
     known = word_estimates(results[version]) if version in results else {}
-    same = [each for each in known if each == word or (each in REMINDED and REMINDED[each] == REMINDED.get(word))]
-    return known[same[0]][1] if same else None
+    alias = REMINDED.get(word)
+    return next((known[name][1] for name in known if name == word or (alias and REMINDED.get(name) == alias)), None)
 
 
 def reminder_finding(comparisons: Sequence[PaperComparison]) -> Finding:
     """Table 5."""
-    columns: Columns = {
-        "trained on": "model",
-        "word": lambda estimate: estimate.group.partition("=")[2],
-        "APPD": VALUE,
-        "templates": "n",
-    }
+    columns: Columns = {"trained on": "model", "word": label_of, "APPD": VALUE, "templates": "n"}
     note = "Here farther from 0 is better. t intervals over templates."
-    table = comparison_table("APPD of words that have a gender", columns, comparisons, note)
-    tables = [table] if comparisons else []
+    tables = [comparison_table("APPD of words that have a gender", columns, comparisons, note)] if comparisons else []
     if not comparisons or any(each.published is None for each in comparisons):
-        printed = [cell for cell in paper_values("gbef") if cell.item == "table-5"]
         title = "As published, with the thesis' templates and reminders"
-        tables.append(published_table(title, {"trained on": "model", "word": "group"}, printed))
+        tables.append(PAPER.printed(title, {"trained on": "model", "word": "group"}, "table-5"))
     return Finding((), tuple(tables))
 
 
-def claims(results: Results, facts: Facts, options: GbefOptions) -> list[ClaimTest]:
+def word_tables(ppd: Trainings, after: str, options: GbefOptions) -> tuple[Table, ...]:
+    """How far the words of the figures moved towards 0, over trainings; nothing if there is one."""
+    rows: list[tuple[Cell, ...]] = []
+    pairs = pairs_of_trainings(ppd, BASE, after, options)
+    for category in FIGURES if after == BALANCED else GENDERED:
+        results = [{BASE: first, after: second} for first, second in pairs]
+        moved = [list(distance_changes(of_seed, after, {category: ""}).values()) for of_seed in results]
+        if len(moved) > 1 and moved[0]:
+            rows.append((category, len(moved[0]), *spread([float(np.mean(values)) for values in moved])))
+    return present(PAPER.table("word-trainings", rows))
+
+
+def reminder_tables(ppd: Trainings, options: GbefOptions) -> tuple[Table, ...]:
+    """APPD of every reminded word over trainings; nothing if there is one."""
+    rows: list[tuple[Cell, ...]] = []
+    for word in options.words:
+        for version in (CDS, *(reminded_version(word, times) for times in options.reminders)):
+            entries = [word_entry({version: result}, version, word) for result in ppd.get(version, {}).values()]
+            values = [entry.value for entry in entries if entry is not None]
+            rows += [(options.label(version), word, *spread(values))] if len(values) > 1 else []
+    return present(PAPER.table("reminder-trainings", rows))
+
+
+def word_claims(results: Results, facts: Facts, options: GbefOptions) -> Iterator[ClaimTest]:
     """The thesis' claims about words as tests."""
-    tests = []
-    rng_seed = options.seed
     professions = distance_changes(results, BALANCED, FIGURES)
     unseen = {word: value for word, value in professions.items() if word in facts and not facts[word].seen}
     gendered = distance_changes(results, CDS, GENDERED)
-    for claim, where, changes in (
-        ("Does balanced text make pronouns of professions it does not mention alike?", BALANCED, unseen),
-        ("Does counterfactual data substitution take the gender of words that have one?", CDS, gendered),
-    ):
+    for claim, version, changes in (("unseen", BALANCED, unseen), ("gendered", CDS, gendered)):
         values = np.array(list(changes.values()))
         if values.size > 1:
-            value = mean_interval(values, rng=generator(rng_seed, f"claim {where}"), unit="words")
-            tests.append(
-                ClaimTest(
-                    *(claim, options.label(where), "change of |APPD|", value, values.size),
-                    expected="below",
-                    p=mean_test(values, 0.0),
-                    method="t test over words",
-                )
-            )
-    split = np.array([value for word, value in gendered.items() if word in facts and facts[word].split])
-    whole = np.array([value for word, value in gendered.items() if word in facts and not facts[word].split])
+            yield _mean_test(claim, options.label(version), values, f"claim {version}", "words", options)
+    known = {word: value for word, value in gendered.items() if word in facts}
+    split, whole = (
+        np.array([value for word, value in known.items() if facts[word].split == is_split])
+        for is_split in (True, False)
+    )
     if min(split.size, whole.size) > 1:
-        found = contrast(split, whole)
-        tests.append(
-            ClaimTest(
-                "Do words that are split into pieces lose less of their gender?",
-                options.label(CDS),
-                "difference of the changes of |APPD|",
-                found,
-                split.size + whole.size,
-                expected="above",
-                p=found.p,
-                method="Mann–Whitney over words",
-            )
-        )
+        gap = contrast(split, whole)
+        yield PAPER.test("split", options.label(CDS), gap, split.size + whole.size, p=gap.p)
     most = max(options.reminders)
     for word in options.words:
         restored = restored_distances(results, CDS, reminded_version(word, most), word)
         if restored.size > 1:
-            value = mean_interval(restored, rng=generator(rng_seed, f"claim {word}"), unit="templates")
-            tests.append(
-                ClaimTest(
-                    "Do reminders restore words proper to a gender?",
-                    f"{word}, reminders ×{most} against none",
-                    *("change of PPD towards the word's gender", value, restored.size),
-                    p=mean_test(restored, 0.0),
-                    method="paired t test over templates",
-                )
-            )
-    return tests
+            where = f"{word}, reminders ×{most} against none"
+            yield _mean_test("reminders", where, restored, f"claim {word}", "templates", options)
+
+
+def _mean_test(claim: str, where: str, values: Floats, label: str, unit: str, options: GbefOptions) -> ClaimTest:
+    """Student's test of a mean over words or templates."""
+    value = mean_interval(values, rng=generator(options.seed, label), unit=unit)
+    return PAPER.test(claim, where, value, values.size, p=mean_test(values, 0.0))
 
 
 def restored_distances(results: Results, before: str, after: str, word: str) -> Floats:
@@ -273,11 +267,11 @@ def restored_distances(results: Results, before: str, after: str, word: str) -> 
         {row.item: row for rows in rows_of(results[name].items).values() for row in rows if row.scores}
         for name in (before, after)
     )
-    name = {word, *(each for each in REMINDED if REMINDED[each] == REMINDED.get(word))}
+    names = {word, *(name for name, alias in REMINDED.items() if alias == REMINDED.get(word))}
     return np.array(
         [
             (second[item].difference - row.difference) * (1.0 if row.groups.get("goal") == "male" else -1.0)
             for item, row in first.items()
-            if row.groups.get("word") in name and item in second
+            if row.groups.get("word") in names and item in second
         ]
     )
