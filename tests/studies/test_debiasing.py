@@ -287,10 +287,9 @@ def test_changes_are_shown_as_published_and_of_the_size() -> None:
 
 def test_the_page_names_the_choices_of_the_tracked_training() -> None:
     options = study_options(STUDY, {"models": ("m",)})
-    assert tables._training(options) == "Trained with batch 32, rate 3e-05, which is our choice."
     conclusion = tables.replicate({}, options)
     foot = next(section.foot for section in conclusion.sections if section.name == "figure-2")
-    assert foot.startswith("Trained with batch 32")
+    assert foot.startswith("Trained with batch 32, rate 3e-05, which is our choice.")
 
 
 def test_biasbios_is_scored_by_signed_and_by_absolute_gaps() -> None:
@@ -342,9 +341,6 @@ def test_claims_are_answered_over_models() -> None:
     assert answers[question("higher")]["answer"] == "yes"
     opposite = [answers[question(claim)]["answer"] for claim in ("alike-after", "closer")]
     assert opposite == ["no, the opposite"] * 2
-        "no, the opposite",
-        "no, the opposite",
-    )
     assert answers[question("alike-before")]["value"].value > 0
     assert not claims(versions, cells, ["DO"]).finding.notes
     few = claims(versions[:4], [], ["AT", "CDA", "DO"], ["not learnt"]).finding
@@ -538,7 +534,7 @@ def test_labels_of_training_data_are_shown_once_for_every_task(tmp_path: Path) -
     assert len(table.rows) == 2
     assert (rows["a"][2], rows["a"][3], rows["a"][4].value) == (100.0, 0.0, 100.0)  # type: ignore[union-attr]
     assert rows["a"][5] == 1.0
-    assert label_table({}) == []
+    assert label_table({}) == ()
 
 
 def test_templates_of_sts_bias_can_be_the_published_ones(tmp_path: Path) -> None:

@@ -57,8 +57,7 @@ def study(  # noqa: PLR0913 - the parts of the command
     chosen = {field.name: given[field.name] for field in fields(options) if field.name in given}
     plan = make_plan(name, **merge(chosen, _settings(settings or ())), runtime=runtime)
     if dry_run:
-        from unmask.studies.forecast import forecast
-        from unmask.studies.forecast import parts_table
+        from unmask.studies.forecast import forecast, parts_table
 
         missing = list(plan.steps) if out is None else plan.missing_steps(out)
         found = forecast(plan.steps, missing, plan.runtime)

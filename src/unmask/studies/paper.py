@@ -164,7 +164,7 @@ class Paper:
         """
         return PaperComparison(item, estimate, *self.match(item, estimate, limit=limit, measure=measure, group=group))
 
-    def printed(self, title: str, columns: Mapping[str, str], *items: str) -> Table:
+    def printed_table(self, title: str, columns: Mapping[str, str], *items: str) -> Table:
         """The numbers that the paper prints in these tables or figures."""
         return published_table(title, columns, [value for value in self.values if value.item in items])
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -250,13 +251,13 @@ def diagnosis_claims(estimates: Iterable[Estimate]) -> Iterator[ClaimTest]:
         first, _, second = what.partition("/")
         group = f", {label_of(estimate)}" if label_of(estimate) else ""
         where = f"{estimate.model}, {estimate.data}, {what.replace('/', ' − ').replace('-', ' ')}{group}"
-        tested = {"value": estimate, "n": estimate.n, "p": estimate.p}
+        tested: dict[str, Any] = {"value": estimate, "n": estimate.n, "p": estimate.p}
         match diagnosis, estimate.statistic:
             case "accuracy", "accuracy-difference" if second in CORRECTED:
                 yield PAPER.test("accuracy", where, **tested)
             case "meaning", "drop" if not group and what != "words-shuffled":
                 untested = {"method": ""} if estimate.p is None else {}
-                yield PAPER.test("meaning", where, **tested, **untested)
+                yield PAPER.test("meaning", where, **{**tested, **untested})
             case "frequency", "log10-difference":
                 yield PAPER.test("frequency", f"{estimate.data}{group}", **tested)
             case "human", "auc-difference" if (first in UNMASKED) != (second in UNMASKED):
@@ -303,8 +304,8 @@ def _over_estimates(model: str, tables: Tables) -> Iterator[ClaimTest]:
             )
             first = tables[corrected]
             kept = _is_decided(first) & _is_decided(second)
-            wins = (table.difference > 0 for table in (first, second))
-            yield _paired("over-estimate", f"{where}, as corrected", *wins, first.take(kept).units, kept)
+            wins, others = (table.difference > 0 for table in (first, second))
+            yield _paired("over-estimate", f"{where}, as corrected", wins, others, first.take(kept).units, kept)
 
 
 def _by_direction(model: str, tables: Tables) -> Iterator[ClaimTest]:

@@ -222,7 +222,7 @@ def word_ratios(counts: Counts, changes: SizeChanges) -> tuple[list[PaperCompari
     }
     note = "Interval over texts. Zhao et al.'s lists are counted as in the paper: words between white space."
     tables = [comparison_table("Words of either gender", columns, words, note)] if words else []
-    theirs = PAPER.printed("As published", {"task": "group", "number": "measure"}, "table-1")
+    theirs = PAPER.printed_table("As published", {"task": "group", "number": "measure"}, "table-1")
     return words, Finding(tuple(_order(words, changes)) if words else (), (*tables, theirs))
 
 
@@ -358,7 +358,7 @@ def _rank_finding(cells: Sequence[RankCell], taus: Sequence[PaperComparison]) ->
     tables = (
         *([comparison_table("Kendall's τ", columns, taus, note)] if taus else []),
         *present(PAPER.table("tau-changes", of_change)),
-        PAPER.printed("As published", labels, "table-2-before", "table-2-after"),
+        PAPER.printed_table("As published", labels, "table-2-before", "table-2-after"),
         *present(PAPER.table("ranked", ranked)),
     )
     grid: list[charts.Row] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ from unmask.studies.results.gbef_words import (
     as_trained,
     model_name,
     pairs_of_trainings,
-    spread,
+    training_cells,
 )
 from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, folders_of
 from unmask.studies.steps.words import load_word_facts
@@ -99,7 +100,7 @@ def replicate(outputs: Outputs, options: GbefOptions) -> PaperConclusion:
     samples = sample_size_finding(by_model[first], options) if first in by_model else Finding((), ())
     tests = [*_claims(sld, curve, options), *_training_claims(sld_trainings, options)]
     sections = [
-        claims_section([*tests, *gbef_words.word_claims(ppd, facts, options)], _untested(sld, options)),
+        claims_section([*tests, *gbef_words.word_claims(ppd, facts, options)], [*_untested(sld, options)]),
         PAPER.section("worked-numbers", worked_finding(examples), first=first),
         PAPER.section("table-3", _model_finding(three, by_model, options), other_items=OTHER_ITEMS),
         PAPER.section("figure-6", samples, first=first),
@@ -139,8 +140,8 @@ def worked_numbers(worked: Results, model: str) -> list[PaperComparison]:
     if "sld" in worked:
         pairs = scored_rows(worked["sld"])[2]
         for name, row in zip(("programmer", "doctor"), pairs, strict=False):
-            for word, side in (("his", "more"), ("her", "less")):
-                numbers.append(("section-4.1.2", "pll", f"{name}: {word}", row.scores[side]))
+            for word, score in (("his", row.scores["more"]), ("her", row.scores["less"])):
+                numbers.append(("section-4.1.2", "pll", f"{name}: {word}", score))
         sizes = [abs(row.difference) for row in pairs]
         numbers.append(("section-4.1.2", "asld", "programmer and doctor", float(np.mean(sizes[:2]))))
         numbers.append(("section-4.1.2", "asld", "actuary", sizes[2]))
@@ -152,8 +153,8 @@ def worked_numbers(worked: Results, model: str) -> list[PaperComparison]:
         numbers.append(("section-4.2.2", "appd", word, float(np.mean(values))))
     examples = []
     for item, measure, group, value in numbers:
-        about = {"measure": measure, "statistic": measure, "group": group, "model": model, "data": "worked example"}
-        examples.append(PAPER.compare(item, Estimate(value, **about), measure=measure, group=group))
+        about: dict[str, Any] = {"measure": measure, "statistic": measure, "group": group, "data": "worked example"}
+        examples.append(PAPER.compare(item, Estimate(value, model=model, **about), measure=measure, group=group))
     return examples
 
 
@@ -168,7 +169,7 @@ def worked_finding(examples: Sequence[PaperComparison]) -> Finding:
 
 def _asld(result: Result, item: str, model: str, options: GbefOptions) -> list[PaperComparison]:
     """ASLD of every category beside the published one."""
-    thesis = {"data": "thesis sentences"} if options.thesis_sentences and options.limit is None else {}
+    thesis: dict[str, Any] = {"data": "thesis sentences"} if options.thesis_sentences and options.limit is None else {}
     by_group = {each.group: each for each in result.estimates if each.statistic == "asld"}
     return [
         PAPER.compare(item, replace(by_group[group], model=model, **thesis), group=label)
@@ -185,7 +186,7 @@ def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
     tables = [comparison_table("ASLD", columns, asld, f"In nats, with intervals{over}.")] if asld else []
     if not asld or any(each.published is None for each in asld):
         title = "As published, of the thesis' models on its own sentences"
-        tables.append(PAPER.printed(title, {"model": "model", "category": "group"}, item))
+        tables.append(PAPER.printed_table(title, {"model": "model", "category": "group"}, item))
     estimates = [each.estimate for each in asld]
     bars = [charts.interval_row(CATEGORIES[each.group], each, each.model) for each in estimates]
     return Finding((), tuple(tables), PAPER.plot(item, charts.bars, bars))
@@ -258,7 +259,7 @@ def _version_finding(asld: Sequence[PaperComparison], sld: Results, options: Gbe
 def _asld_tables(sld: Trainings, options: GbefOptions) -> tuple[Table, ...]:
     """ASLD of every version over trainings; nothing if there is one training."""
     rows: list[tuple[Cell, ...]] = [
-        (options.label(version), label, *spread([_asld_value(result, group) for result in by_seed.values()]))
+        (options.label(version), label, *training_cells([_asld_value(result, group) for result in by_seed.values()]))
         for version, by_seed in sld.items()
         if len(by_seed) > 1
         for group, label in CATEGORIES.items()
@@ -366,5 +367,5 @@ def _training_claims(sld: Trainings, options: GbefOptions) -> Iterator[ClaimTest
         changes = np.array([_asld_value(second, "all") - _asld_value(first, "all") for first, second in pairs])
         if changes.size > 1:
             where = f"{options.label(before)} → {options.label(after)}, combined, over trainings"
-            value, p = spread(changes.tolist())[0], mean_test(changes, 0.0)
+            value, p = training_cells(changes.tolist())[0], mean_test(changes, 0.0)
             yield PAPER.test(claim, where, value, changes.size, p=p, method="t test over trainings")

@@ -74,7 +74,7 @@ def pairs_of_trainings(
     return [(first[seed], result) for seed, result in second.items() if seed in first]
 
 
-def spread(numbers: Sequence[float]) -> tuple[Value, float | None, int]:
+def training_cells(numbers: Sequence[float]) -> tuple[Value, float | None, int]:
     """The mean over trainings, the deviation, and how many they are."""
     values = [Value(value) for value in numbers]
     return over_trainings(values), deviation(values), len(values)
@@ -201,7 +201,7 @@ def reminder_finding(comparisons: Sequence[PaperComparison]) -> Finding:
     tables = [comparison_table("APPD of words that have a gender", columns, comparisons, note)] if comparisons else []
     if not comparisons or any(each.published is None for each in comparisons):
         title = "As published, with the thesis' templates and reminders"
-        tables.append(PAPER.printed(title, {"trained on": "model", "word": "group"}, "table-5"))
+        tables.append(PAPER.printed_table(title, {"trained on": "model", "word": "group"}, "table-5"))
     return Finding((), tuple(tables))
 
 
@@ -213,7 +213,7 @@ def word_tables(ppd: Trainings, after: str, options: GbefOptions) -> tuple[Table
         results = [{BASE: first, after: second} for first, second in pairs]
         moved = [list(distance_changes(of_seed, after, {category: ""}).values()) for of_seed in results]
         if len(moved) > 1 and moved[0]:
-            rows.append((category, len(moved[0]), *spread([float(np.mean(values)) for values in moved])))
+            rows.append((category, len(moved[0]), *training_cells([float(np.mean(values)) for values in moved])))
     return present(PAPER.table("word-trainings", rows))
 
 
@@ -224,7 +224,7 @@ def reminder_tables(ppd: Trainings, options: GbefOptions) -> tuple[Table, ...]:
         for version in (CDS, *(reminded_version(word, times) for times in options.reminders)):
             entries = [word_entry({version: result}, version, word) for result in ppd.get(version, {}).values()]
             values = [entry.value for entry in entries if entry is not None]
-            rows += [(options.label(version), word, *spread(values))] if len(values) > 1 else []
+            rows += [(options.label(version), word, *training_cells(values))] if len(values) > 1 else []
     return present(PAPER.table("reminder-trainings", rows))
 
 

@@ -145,7 +145,9 @@ def _score_finding(scores: Sequence[PaperComparison], item: str, results: Result
     titles = {f"{item}-o": "The original paper (Nangia et al. 2020), as quoted"}
     if all(each.published is None for each in scores):
         titles = {item: "As published, of other models or data", **titles}
-    printed = [PAPER.printed(title, {"model": "model", "score": "measure"}, part) for part, title in titles.items()]
+    printed = [
+        PAPER.printed_table(title, {"model": "model", "score": "measure"}, part) for part, title in titles.items()
+    ]
     return Finding((), (*tables, *present(*printed)))
 
 
