@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -188,24 +188,25 @@ def _audits(name: str, model: str | Step, options: DebiasingOptions) -> dict[str
 
 def _check_settings(options: DebiasingOptions) -> None:
     """Refuse unknown methods, tasks and settings of tasks, and a task without its training data."""
-    from unmask.tasks import TaskSettings
+    from unmask.tasks import find
 
     parts = [part for method in options.methods for part in method.split(JOINED)]
-    for name, chosen, known in (
-        ("methods", parts, METHODS),
-        ("tasks", options.tasks, TASKS),
-        ("each", options.each, TASKS),
-    ):
+    known_names = (("methods", parts, METHODS), ("tasks", options.tasks, TASKS), ("each", options.each, TASKS))
+    for name, chosen, known in known_names:
         if unknown := [value for value in chosen if value not in known]:
             raise DataError(f"{name} has {quote(unknown[0])}, expected some of {', '.join(known)}")
     for name, values in (("methods", options.methods), ("tasks", options.tasks)):
         if twice := [value for value in values if values.count(value) > 1]:
             raise DataError(f"{name} has {quote(twice[0])} twice: name each once")
+    groups = [find(task).options() for task in TASKS.values()]
+    group_of = {field.name: group for group in groups for field in fields(group)}
     for where, given in {"use": options.use, **{f"each.{task}": own for task, own in options.each.items()}}.items():
         if not isinstance(given, Mapping):
             raise DataError(f"{where} is {quote(given)}, expected settings of its own")
-        if fill_settings(TaskSettings(), given, f"{where}.").added is not None:
-            raise DataError(f"{where} has 'added', which studies do not run: use `unmask task toxicity --added FILE`")
+        if given.get("added") is not None:
+            raise DataError(f"{where} has 'added', which studies do not run: use the task toxicity alone")
+        for name, value in given.items():
+            fill_settings(group_of.get(name, groups[0]), {name: value}, f"{where}.")
     for task in NEED_TRAIN:
         if task in options.tasks and not options.each.get(task, {}).get("train"):
             raise DataError(f"{task} needs texts with labels: give them as the setting each.{task}.train")

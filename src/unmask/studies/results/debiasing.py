@@ -44,7 +44,7 @@ from unmask.studies.results.debiasing_versions import (
 )
 from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, short_name
 from unmask.studies.trainings import deviation, over_trainings
-from unmask.tasks import TaskSettings
+from unmask.tasks.nlibias import NliBiasOptions
 
 PAPER = load_paper("debiasing")
 PAPER_TEXTS = {"BiasBios": (251_000, 500), "STS-bias": (5_700, 50), "NLI-bias": (392_700, 50)}  # printed, ± rounding
@@ -318,11 +318,12 @@ def _other_bias(task: str, options: DebiasingOptions) -> str:
     chosen = options.each.get(task, {})
     others = [name for name in chosen if name not in (*BROUGHT, *TEST_SENTENCES.get(task, ()))]
     lists = [Path(name).name for name in chosen.get("lists") or ()]
-    sampled = chosen.get("triples", TaskSettings().triples)
+    every = NliBiasOptions().triples
+    sampled = chosen.get("triples", every)
     differences = {
         f"other settings of the task: {', '.join(others)}": others,
         "our own triples, not those of Dev et al.": task == "NLI-bias" and not chosen.get("data"),
-        f"a sample of {sampled:,} triples only": sampled < TaskSettings().triples,
+        f"a sample of {sampled:,} triples only": sampled < every,
         "templates by other words than the lists of Zhao et al.": task == "STS-bias"
         and lists != [Path(name).name for name in WORD_LISTS],
     }
