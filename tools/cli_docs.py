@@ -38,7 +38,7 @@ def page() -> str:
     parts = [HEAD, _section([])]
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         if not command.hidden:
-            inner = [[each] for each in getattr(command, "commands", {})]
+            inner = [[each] for each in command.list_commands(None)] if hasattr(command, "list_commands") else []
             parts += [_section([name, *tail]) for tail in inner or [[]]]
     return "\n".join(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import NoReturn
@@ -12,6 +13,7 @@ import zoo
 from unmask.cli import main
 from unmask.core.errors import DataError
 from unmask.core.progress import Progress
+from unmask.studies import STUDIES
 from unmask.studies.run import StudyPlan
 
 
@@ -36,36 +38,48 @@ def test_dry_run_prints_steps_and_does_nothing(tmp_path: Path, capsys: pytest.Ca
 def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = tmp_path / "news.txt"
     text.write_text("She is a nurse.\n")
-    words = ("study", "debiasing", "--dry-run", "--offline", "--models", "builtin", "--set", "search=false")
-    more = ("--set", 'tasks=["STS-bias"]', "--set", f"corpus={text}", "--set", "use.steps=7")
+    words = ("study", "debiasing", "--dry-run", "--offline", "--models", "builtin", "--no-search")
+    more = ("--tasks", "STS-bias", "--corpus", str(text), "--set", "use.steps=7")
     code, out, _ = invoke(capsys, *words, *more)
     assert code == 0
     assert "search hyper-parameters" not in out
     assert "NLI-bias" not in out
     assert "news.txt is used instead of news-commentary-v15.en." in out
-    assert 'that differ from the study\'s defaults: search false; tasks ["STS-bias"]' in " ".join(out.split())
+    (note,) = [line for line in out.splitlines() if "differ from the study's defaults" in line]
+    assert {part.strip() for part in note.partition("defaults:")[2].rstrip(".").split(";")} == {
+        *('tasks ["STS-bias"]', "search false", 'corpus "news.txt"', 'use {"steps": 7}')
+    }
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("study", "nothing"), "no study named 'nothing'"),
-        (("study", "aul", "folder"), "unexpected argument"),
-        (("study", "status"), "give the folder of a study"),
+        (("study", "aul", "folder"), "unexpected extra argument"),
+        (("study", "status"), "Missing argument 'folder'"),
         (("study", "aul", "--engine", "slurm", "--offline"), "engine is 'slurm', expected local or ray"),
-        (("study", "aul", "--ray-address", "x", "--offline"), "ray_address requires the engine ray"),
+        (("study", "aul", "--ray-address", "x", "--offline"), "engine is 'local': expected engine 'ray'"),
         (("study", "aul", "--limit", "0"), "limit is 0, expected at least 1"),
-        (("study", "aul", "--set", "draws"), "--set draws: expected NAME=VALUE"),
-        (("study", "aul", "--set", "drows=3", "--offline"), "aul has no setting 'drows': give one of draws"),
-        (("study", "aul", "--set", "draws=NaN", "--offline"), "draws is 'NaN', expected a whole number from 1"),
-        (("study", "aul", "--set", f"draws={'9' * 5000}", "--offline"), "expected a whole number from 1 to 1,000"),
-        (("study", "aul", "--set", "draws=true", "--offline"), "draws is True, expected a whole number"),
+        (("study", "gbef", "--set", "train.epochs"), "--set train.epochs: expected NAME=VALUE"),
+        (("study", "aul", "--set", "drows=3", "--offline"), "no option named 'drows'"),
+        (("study", "gbef", "--set", "train.epoch=3", "--offline"), "no option named 'train.epoch'"),
+        (
+            ("study", "aul", "--set", "draws=NaN", "--offline"),
+            "draws: the content is 'NaN': input should be a valid int",
+        ),
+        (("study", "aul", "--draws", "9999", "--offline"), "draws is 9999, expected at most 1,000"),
+        (("study", "aul", "--set", "draws=true", "--offline"), "draws is True, expected another type"),
         (("study", "aul", "--set", "draws=1", "--set", "draws.x=2", "--offline"), "'draws' was set to 1 before"),
-        (("study", "debiasing", "--set", 'tasks=["x"]', "--offline"), "tasks has 'x', expected some of"),
-        (("study", "debiasing", "--set", "corpus=5", "--offline"), "corpus is 5, expected text"),
-        (("study", "debiasing", "--set", "train=5", "--offline"), "train is 5, expected settings of its own"),
-        (("study", "paraphrase", "--set", "band=-1", "--offline"), "band is -1, expected a number of at least 0"),
-        (("study", "gbef", "--set", "sizes=[]", "--offline"), "sizes is [], expected a list like [500"),
+        (("study", "debiasing", "--tasks", "x", "--offline"), "tasks has 'x', expected some of"),
+        (
+            ("study", "debiasing", "--set", "corpus=5", "--offline"),
+            "corpus: the content is 5: input should be a valid",
+        ),
+        (("study", "debiasing", "--set", "train=5", "--offline"), "train: the content is 5"),
+        (("study", "debiasing", "--set", "train.epochs=-1", "--offline"), "epochs is -1, expected a number above 0"),
+        (("study", "paraphrase", "--band", "-1", "--offline"), "band is -1.0, expected at least 0"),
+        (("study", "gbef", "--set", "sizes=[]", "--offline"), "sizes is empty, expected some"),
+        (("study", "gbef", "--sizes", "many", "--offline"), "sizes: [0] is 'many': input should be a valid integer"),
         (("study", "aul", "--threads", "0"), "threads is 0, expected at least 1"),
     ],
 )
@@ -77,6 +91,17 @@ def test_bad_input_prints_one_line(
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_the_help_of_a_study_has_its_own_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    """And no help page more than 25 options."""
+    pages = {name: invoke(capsys, "study", name, "--help")[1] for name in STUDIES}
+    options = {name: set(re.findall(r"^  (--[a-z-]+)", page, re.MULTILINE)) for name, page in pages.items()}
+    assert all(len(names) <= 25 for names in options.values())
+    shared = set.intersection(*options.values())
+    assert options["aul"] - shared == {"--draws", "--counts"}
+    assert options["prompts"] - shared == {"--prompts", "--top", "--judgements"}
+    assert {"--seeds", "--documents"} == (options["gbef"] & options["debiasing"]) - shared
 
 
 def test_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from unmask.core.lazy_imports import LazyFunction, lazy_modules, lazy_names
 
-CATALOGUES = ("mitigate", "diagnose", "studies")
+CATALOGUES = ("diagnose",)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from unmask.diagnose.word_groups import (
     words,
     words_by_group,
 )
-from unmask.studies.collect import PaperValue, paper_values
+from unmask.studies.paper import PaperValue, load_paper
 
 from .plainly import as_whole, crows, finding, rows_of, slow_outcome, slow_scores
 
@@ -40,7 +40,7 @@ CORPUS = {"the": 5000, "he": 900, "she": 450, "man": 300, "rich": 40, "poor": 55
 
 def printed_words() -> list[PaperValue]:
     """The words of Table 2; their measure names rank and group, such as `rank-1-advantaged`."""
-    return [cell for cell in paper_values("aul") if cell.item == "table-2"]
+    return load_paper("aul").of_item("table-2")
 
 
 def pair(more: str, less: str, direction: str = "stereo", id: str = "p/0") -> Pair:

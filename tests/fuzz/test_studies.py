@@ -15,8 +15,8 @@ from unmask.cli.study import _settings as parse_settings
 from unmask.core.errors import DataError
 from unmask.prompts.folder import import_of_models
 from unmask.studies.cache import RECORD, STEPS, STUDY, study_status
-from unmask.studies.durations import forecast
-from unmask.studies.parts import parts_table
+from unmask.studies.forecast import forecast
+from unmask.studies.forecast import parts_table
 from unmask.studies.run import make_plan
 from unmask.studies.spec import Runtime, Step, StepContext
 from unmask.studies.steps.wordings import read_rewordings
@@ -64,7 +64,7 @@ def plan_study(folder: Path, name: str, settings: dict[str, Any]) -> None:
     for file, content in BESIDE.items():
         (folder / file).write_bytes(content)
     with contextlib.chdir(folder):
-        plan = make_plan(name, settings=settings, models=("builtin",), offline=True)
+        plan = make_plan(name, **{**settings, "models": ("builtin",), "offline": True})
         str(forecast(plan.steps, plan.steps, plan.runtime)).encode()
         str(parts_table(plan.study, plan.roles, plan.steps, unfinished=plan.steps, runtime=plan.runtime)).encode()
 

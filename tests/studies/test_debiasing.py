@@ -17,34 +17,39 @@ from scipy.stats import kendalltau, ttest_1samp
 import zoo
 from unmask import data as datasets
 from unmask.audit.result import load
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, UnknownName, UnmaskError
 from unmask.core.options import Opening
 from unmask.data.examples import Example
 from unmask.findings import Value
 from unmask.findings.envelope import build
 from unmask.findings.folder import create
 from unmask.models.classifier import new_classifier
-from unmask.studies import Runtime, StudyOptions, find
-from unmask.studies.catalog import WORD_LISTS
+from unmask.studies import Runtime, find
 from unmask.studies.papers import debiasing
-from unmask.studies.papers import debiasing_tables as tables
-from unmask.studies.papers.debiasing_claims import ALIKE, CLOSER, COMBINED, FURTHER, HIGHER, LOWER, claims
-from unmask.studies.papers.debiasing_rank_table import compare_tau
-from unmask.studies.papers.debiasing_ranks import method_sets, rank_cells, resampled_taus, tau_changes
-from unmask.studies.papers.debiasing_versions import (
+from unmask.studies.papers.debiasing import (
     AFTER,
     BEFORE,
     ORIGINAL,
     PUBLISHED_WORDS,
-    SIZES,
     TUNED,
+    USE,
+    WORD_LISTS,
     ZERO_SHOT,
+    DebiasingOptions,
+)
+from unmask.studies.results import debiasing as tables
+from unmask.studies.results.debiasing import PAPER, claims, compare_tau, label_table, word_ratios
+from unmask.studies.results.debiasing_versions import (
+    SIZES,
     ModelVersion,
     TaskRun,
     Training,
+    method_sets,
+    rank_cells,
+    resampled_taus,
+    tau_changes,
 )
-from unmask.studies.papers.debiasing_words import label_table, word_ratios
-from unmask.studies.run import StudyPlan, plan_study
+from unmask.studies.run import StudyPlan, plan_study, study_options
 from unmask.studies.spec import Step, StepContext
 from unmask.studies.steps import finetuning
 from unmask.studies.steps.finetuning import COUNTS, TaskOutcome
@@ -54,6 +59,7 @@ from unmask.studies.texts import select_corpus
 from unmask.studies.trainings import deviation, over_trainings
 from unmask.tasks import find as find_task
 from unmask.tasks.label_bias import label_bias
+from unmask.training.spec import TrainSettings
 
 STUDY = find("debiasing")
 
@@ -63,8 +69,12 @@ def _no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UNMASK_DATA_DIR", raising=False)
 
 
+def question(claim: str) -> str:
+    return PAPER.text.claims[claim].question
+
+
 def planned(data_dir: Path, *, models: Sequence[str] = ("builtin",), **options: Any) -> StudyPlan:
-    chosen = StudyOptions(models=tuple(models), **options)
+    chosen = dict(models=tuple(models), **options)
     return plan_study(STUDY, chosen, Runtime(data_dir, offline=True, threads=1))
 
 
@@ -78,7 +88,7 @@ def test_a_search_trains_on_the_users_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text(json.dumps({"premise": "a", "hypothesis": "b", "label": "neutral"}))
     files = {"train": str(tmp_path / "mnli.jsonl"), "dev": str(tmp_path / "dev.jsonl")}
     files["data"] = str(tmp_path / "triples.csv")
-    plan = planned(tmp_path, settings={"each": {"NLI-bias": files}})
+    plan = planned(tmp_path, **{"each": {"NLI-bias": files}})
     found = steps(plan, "search hyper-parameters of builtin on NLI-bias")
     assert found[0].parameters["settings"] == {"train": "mnli.jsonl", "dev": "dev.jsonl", "data": "triples.csv"}
     assert not steps(plan, "search hyper-parameters of builtin on STS-bias")[0].parameters["settings"]
@@ -105,16 +115,16 @@ def test_mitigations_never_train_on_evaluated_sentences(data: tuple[str, ...], t
 
 
 def test_a_study_without_other_text_asks_for_one(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"give another text to train on with --set corpus=FILE"):
+    with pytest.raises(DataError, match=r"give another text to train on as the setting corpus"):
         planned(tmp_path, data=("nine-axes", "triple-gender"))
 
 
 def test_published_code_and_corrected_methods_stand_side_by_side(tmp_path: Path) -> None:
-    plan = planned(tmp_path, settings={"methods": ["at-code", "cda-kaneko"]})
+    plan = planned(tmp_path, **{"methods": ["at-code", "cda-kaneko"]})
     assert [step.parameters["method"] for step in steps(plan, "mitigate")] == ["at-code", "cda-kaneko"]
     methods = [step.parameters["method"] for step in steps(planned(tmp_path), "mitigate")]
     assert methods == ["at", "at-code", "cda", "cda-kaneko", "dropout"]
-    reduced = planned(tmp_path, reduced=True, settings={"methods": ["at-code"]})
+    reduced = planned(tmp_path, reduced=True, **{"methods": ["at-code"]})
     assert [step.parameters["method"] for step in steps(reduced, "mitigate")] == ["at-code"]
 
 
@@ -125,29 +135,29 @@ def test_published_code_and_corrected_methods_stand_side_by_side(tmp_path: Path)
         ({"methods": ["CDA+at-cod"]}, "methods has 'at-cod', expected some of AT"),
         ({"methods": ["DO", "DO"]}, "methods has 'DO' twice: name each once"),
         ({"tasks": ["winobias"]}, "tasks has 'winobias', expected some of BiasBios, STS-bias, NLI-bias, sentiment"),
-        ({"tasks": ["toxicity"]}, "toxicity needs texts with labels: give them with --set each.toxicity.train=FILE"),
-        ({"each": {"STS-bias": {"lists": ["one.txt"]}}}, "STS-bias.lists is .*, expected two files of words"),
-        ({"each": {"STS-bias": {"train": ["one.txt"]}}}, "STS-bias.train is .*, expected the name of a file"),
-        ({"each": {"NLI": {"limit": 3}}}, "each has 'NLI', expected some of BiasBios, NLI-bias, STS-bias"),
-        ({"each": {"NLI-bias": {"trian": "x"}}}, "NLI-bias has 'trian', expected some of"),
+        ({"tasks": ["toxicity"]}, "toxicity needs texts with labels: give them as the setting each.toxicity.train"),
+        ({"each": {"STS-bias": {"lists": ["one.txt"]}}}, "each.STS-bias.lists: one.txt is not on this machine"),
+        ({"each": {"STS-bias": {"rows": "many"}}}, "STS-bias.rows: .*'many': input should be a valid integer"),
+        ({"each": {"NLI": {"limit": 3}}}, "each has 'NLI', expected some of BiasBios, STS-bias, NLI-bias"),
+        ({"each": {"NLI-bias": {"trian": "x"}}}, "no option named 'each.NLI-bias.trian'"),
         ({"each": {"NLI-bias": 3}}, "NLI-bias is 3, expected settings of its own"),
         ({"each": {"toxicity": {"added": "one.csv"}}}, "toxicity has 'added', which studies do not run"),
         ({"use": {"added": "one.csv"}}, "use has 'added', which studies do not run"),
-        ({"use": {"stepz": 3}}, "use has 'stepz', expected some of"),
+        ({"use": {"stepz": 3}}, "no option named 'use.stepz'"),
     ],
 )
 def test_unknown_settings_are_refused_before_any_step(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=message):
-        planned(tmp_path, settings=settings)
+    with pytest.raises(UnmaskError, match=message):
+        planned(tmp_path, **settings)
 
 
 def test_settings_of_a_task_that_is_not_run_do_no_harm(tmp_path: Path) -> None:
-    assert planned(tmp_path, reduced=True, settings={"tasks": ["NLI-bias"]}).steps
+    assert planned(tmp_path, reduced=True, **{"tasks": ["NLI-bias"]}).steps
 
 
 def test_every_seed_has_its_own_trainings(tmp_path: Path) -> None:
-    plan = planned(tmp_path, seeds=3, seed=5, settings={"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
-    once = planned(tmp_path, seed=5, settings={"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
+    plan = planned(tmp_path, seeds=3, seed=5, **{"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
+    once = planned(tmp_path, seed=5, **{"methods": ["DO"], "tasks": ["STS-bias"], "search": False})
     assert [step.parameters["seed"] for step in steps(plan, "mitigate")] == [5, 6, 7]
     assert [step.parameters["seed"] for step in steps(plan, "fine-tune builtin")] == [5, 6, 7] * 2
     unchanged = [step for step in steps(plan, "audit builtin") if step.models]
@@ -155,8 +165,8 @@ def test_every_seed_has_its_own_trainings(tmp_path: Path) -> None:
     assert {plan.keys[name] for name in once.keys} <= set(plan.keys.values()), "a first seed is not trained again"
     for step in steps(plan, "audit builtin DO, seed 7,"):
         assert step.inputs["model"].parameters["seed"] == 7
-    with pytest.raises(DataError, match="aul trains every cell once: leave out --seeds"):
-        plan_study(find("aul"), StudyOptions(seeds=2), Runtime(offline=True))
+    with pytest.raises(UnknownName, match="no option named 'seeds'"):
+        plan_study(find("aul"), {"seeds": 2}, Runtime(offline=True))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -167,7 +177,7 @@ def test_original_and_mitigated_versions_start_from_the_same_head(tmp_path: Path
     zoo.randomise(whole, seed=5)
     zoo.save(tmp_path / "original", whole, tokenizer)
     settings = {"methods": ["DO"], "tasks": ["STS-bias"], "documents": 8, "train": {"epochs": 1.0, "batch": 8}}
-    plan = planned(tmp_path, models=[str(tmp_path / "original")], settings=settings)
+    plan = planned(tmp_path, models=[str(tmp_path / "original")], **settings)
     (step,) = steps(plan, "mitigate")
     (tmp_path / "mitigated").mkdir()
     run_mitigation(StepContext(step, tmp_path / "mitigated", {}, plan.runtime))
@@ -226,9 +236,9 @@ def test_scores_of_several_trainings_have_their_spread() -> None:
     low, high = pytest.approx(ends.low), pytest.approx(ends.high)
     assert over_trainings(values) == Value(3.0, low, high, "t over 3 trainings", df=2.0)
     assert over_trainings(values[:1]) is values[0], "of one training the interval is over items"
-    assert deviation([1.0, 2.0, 6.0]) == pytest.approx(np.std([1.0, 2.0, 6.0], ddof=1))
-    assert deviation([1.0]) is None
-    assert deviation([1.0, float("nan")]) is None
+    assert deviation(values) == pytest.approx(np.std([1.0, 2.0, 6.0], ddof=1))
+    assert deviation(values[:1]) is None
+    assert deviation([Value(1.0), Value(float("nan"))]) is None
 
 
 def outcome(bias: float, absolute: float | None = None) -> TaskOutcome:
@@ -276,11 +286,10 @@ def test_changes_are_shown_as_published_and_of_the_size() -> None:
 
 
 def test_the_page_names_the_choices_of_the_tracked_training() -> None:
-    options = StudyOptions(models=("m",), settings=STUDY.settings)
-    assert tables._training(options) == "Trained with batch 32, rate 3e-05, which is our choice."
-    conclusion = tables.conclude({}, options)
+    options = study_options(STUDY, {"models": ("m",)})
+    conclusion = tables.replicate({}, options)
     foot = next(section.foot for section in conclusion.sections if section.name == "figure-2")
-    assert foot.startswith("Trained with batch 32")
+    assert foot.startswith("Trained with batch 32, rate 3e-05, which is our choice.")
 
 
 def test_biasbios_is_scored_by_signed_and_by_absolute_gaps() -> None:
@@ -306,7 +315,7 @@ def test_ranks_are_resampled_over_models_and_trainings() -> None:
     means = np.stack([table[..., 0].mean(axis=1), np.abs(table[..., 1]).mean(axis=1)])
     assert cell.test.value == pytest.approx(kendalltau(*means).statistic)
     alone = [kendalltau(table[:, run, 0], np.abs(table[:, run, 1])).statistic for run in range(3)]
-    assert cell.by_training == pytest.approx(alone)
+    assert [tau.value for tau in cell.by_training] == pytest.approx(alone)
     assert cell.tau.low < cell.test.value < cell.tau.high
     assert cell.tau.method == "percentile over models with their versions, and over trainings"
     same = np.repeat(table[:, :1], 3, axis=1)
@@ -327,11 +336,12 @@ def test_claims_are_answered_over_models() -> None:
     cells, _ = rank_cells(versions, ["AT", "CDA", "DO"], 0)
     found = claims(versions, cells, ["AT", "CDA", "DO"]).finding.tables
     answers = {table.title: dict(zip(table.columns, table.rows[0], strict=True)) for table in found}
-    lower = answers[LOWER]
+    lower = answers[question("lower")]
     assert (lower["answer"], lower["n"], lower["value"].value) == ("yes", 6, pytest.approx(-4.0 + 0.025))
-    assert answers[HIGHER]["answer"] == "yes"
-    assert (answers[ALIKE[AFTER]]["answer"], answers[CLOSER]["answer"]) == ("no, the opposite", "no, the opposite")
-    assert answers[ALIKE[BEFORE]]["value"].value > 0
+    assert answers[question("higher")]["answer"] == "yes"
+    opposite = [answers[question(claim)]["answer"] for claim in ("alike-after", "closer")]
+    assert opposite == ["no, the opposite"] * 2
+    assert answers[question("alike-before")]["value"].value > 0
     assert not claims(versions, cells, ["DO"]).finding.notes
     few = claims(versions[:4], [], ["AT", "CDA", "DO"], ["not learnt"]).finding
     assert ["fewer than three" in few.notes[0], *few.notes[1:]] == [True, "not learnt"]
@@ -341,8 +351,8 @@ def published_tau(task: str = "BiasBios", texts: int = 251_300, **change: Any) -
     """The published τ, or why there is none, in a run as the paper's but for this change."""
     each = {"NLI-bias": {"data": "triples.csv"}, "STS-bias": {"lists": list(WORD_LISTS)}}
     changed = change.pop("settings", {})
-    settings = {**STUDY.settings, **changed, "each": {**each, **changed.get("each", {})}}
-    options = StudyOptions(**{"models": STUDY.models, "data": STUDY.data, "settings": settings, **change})
+    settings = {"models": STUDY.models, "data": STUDY.data, **changed, "each": {**each, **changed.get("each", {})}}
+    options = DebiasingOptions(**{**settings, **change})
     numbers = {(f"m{at}", ORIGINAL): [(float(at), 0.1 * at, 0.1 * at, 1.0)] for at in range(4)}
     cell = replace(rank_cells(made(numbers), ["DO"], 0)[0][0], methods="as published", extrinsic=task, task=task)
     found = compare_tau(cell, options, {(task, PUBLISHED_WORDS): _Counted(texts)})  # type: ignore[dict-item]
@@ -379,14 +389,11 @@ def test_published_ranks_stand_beside_a_run_as_the_papers(task: str, texts: int,
         ({"data": ("crows-pairs", "stereoset")}, "mitigated on another text"),
         ({"settings": {"documents": 1000}}, "mitigated on another text"),
         ({"data": STUDY.data[:3]}, "mitigated without the word lists of Zhao et al."),
-        ({"settings": {"train": {"epochs": 0.1, "rate": 0.01}}}, "mitigated with other training settings"),
+        ({"settings": {"train": TrainSettings(epochs=0.1, lr=0.01)}}, "mitigated with other training settings"),
         ({"settings": {"search": False}}, "hyper-parameters were not searched"),
-        ({"settings": {"use": {**STUDY.settings["use"], "steps": 10}}}, "fine-tuned with other settings: steps"),
-        (
-            {"settings": {"use": {**STUDY.settings["use"], "grid": {"batch": [8]}}}},
-            "fine-tuned with other settings: grid",
-        ),
-        ({"settings": {"use": {**STUDY.settings["use"], "rows": 9}}}, "fine-tuned with other settings: rows"),
+        ({"settings": {"use": {**USE, "steps": 10}}}, "fine-tuned with other settings: steps"),
+        ({"settings": {"use": {**USE, "grid": {"batch": [8]}}}}, "fine-tuned with other settings: grid"),
+        ({"settings": {"use": {**USE, "rows": 9}}}, "fine-tuned with other settings: rows"),
         ({"settings": {"use": {}}}, "fine-tuned with other settings: grid, every, steps"),
         ({"settings": {"each": {"BiasBios": {"scrub": True}}}}, "other settings of the task: scrub"),
         ({"texts": 1_019}, "other training data: 1,019 texts, published 251,000"),
@@ -437,7 +444,7 @@ def test_published_word_counts_stand_beside_the_same_words_and_texts_only() -> N
 
 def test_mitigations_are_combined_one_after_the_other(tmp_path: Path) -> None:
     """Every method trains the checkpoint of the one before, which is that of the method alone."""
-    plan = planned(tmp_path, settings={"methods": ["CDA", "CDA+DO"], "tasks": ["STS-bias"], "search": False})
+    plan = planned(tmp_path, **{"methods": ["CDA", "CDA+DO"], "tasks": ["STS-bias"], "search": False})
     cda, both = steps(plan, "mitigate")
     assert [step.parameters["method"] for step in (cda, both)] == ["cda", "dropout"]
     assert (cda.models, both.models, both.inputs["model"]) == (("builtin",), (), cda)
@@ -456,7 +463,7 @@ def test_a_combination_is_ranked_with_all_methods_and_compared_with_its_parts() 
         for version, intrinsic in ((ORIGINAL, 9.0), ("CDA", 5.0), ("DO", -1.0), ("CDA+DO", -3.0 - 0.01 * at)):
             numbers[f"m{at}", version] = [(intrinsic, 0.1, 0.1, 0.0)]
     section = claims(made(numbers), [], ["CDA", "DO", "CDA+DO"])
-    table = next(table for table in section.finding.tables if table.title == COMBINED)
+    table = next(table for table in section.finding.tables if table.title == question("combined"))
     answers = {row["where"]: row for row in (dict(zip(table.columns, row, strict=True)) for row in table.rows)}
     assert answers["CPS, CDA+DO against CDA"]["answer"] == "yes"
     assert answers["CPS, CDA+DO against CDA"]["value"].value == pytest.approx(-2.0 + 0.025)
@@ -466,7 +473,7 @@ def test_a_combination_is_ranked_with_all_methods_and_compared_with_its_parts() 
 def test_tasks_without_fine_tuning_are_measured_once_and_ranked_before_it(tmp_path: Path) -> None:
     """An original needs no second measurement with another seed: nothing about it is random."""
     chosen = {"methods": ["DO"], "tasks": ["STS-bias", "WinoBias"], "search": False}
-    plan = planned(tmp_path, seeds=2, settings=chosen)
+    plan = planned(tmp_path, seeds=2, **chosen)
     measured = steps(plan, "measure")
     assert [step.name for step in measured] == [
         *("measure builtin on WinoBias", "measure builtin DO on WinoBias", "measure builtin DO, seed 1, on WinoBias")
@@ -501,7 +508,7 @@ def test_a_measured_task_has_its_gap_and_the_accuracy_of_the_better_side(tmp_pat
 
 
 def test_further_tasks_have_no_published_number_and_a_question_of_their_own() -> None:
-    options = StudyOptions(models=STUDY.models, data=STUDY.data, settings=STUDY.settings)
+    options = study_options(STUDY, {"models": STUDY.models, "data": STUDY.data})
     run = TaskRun(None, outcome(3.0), {})
     versions = [
         ModelVersion(f"m{at}", name, (Training({"CPS": (Value(float(at)), 7)}, {"WinoBias": run}),))
@@ -512,7 +519,7 @@ def test_further_tasks_have_no_published_number_and_a_question_of_their_own() ->
     assert compare_tau(cell, options, {}).reason == "not a task of the paper"
     words, _ = word_ratios({("sentiment", PUBLISHED_WORDS): _Counted(9)}, {})  # type: ignore[dict-item]
     assert words[0].reason == "not a task of the paper"
-    assert FURTHER in [table.title for table in claims(versions, [], ["DO"]).finding.tables]
+    assert question("further") in [table.title for table in claims(versions, [], ["DO"]).finding.tables]
 
 
 def test_labels_of_training_data_are_shown_once_for_every_task(tmp_path: Path) -> None:
@@ -527,13 +534,13 @@ def test_labels_of_training_data_are_shown_once_for_every_task(tmp_path: Path) -
     assert len(table.rows) == 2
     assert (rows["a"][2], rows["a"][3], rows["a"][4].value) == (100.0, 0.0, 100.0)  # type: ignore[union-attr]
     assert rows["a"][5] == 1.0
-    assert label_table({}) == []
+    assert label_table({}) == ()
 
 
 def test_templates_of_sts_bias_can_be_the_published_ones(tmp_path: Path) -> None:
     """The files are what the task reads, and part of the step's key."""
     lists = write_lists(tmp_path)
-    plan = planned(tmp_path, settings={"tasks": ["STS-bias"], "each": {"STS-bias": {"lists": list(lists)}}})
+    plan = planned(tmp_path, **{"tasks": ["STS-bias"], "each": {"STS-bias": {"lists": list(lists)}}})
     step = steps(plan, "fine-tune")[0]
     assert step.data == lists
     context = StepContext(step, tmp_path, {}, plan.runtime)

@@ -12,8 +12,8 @@ import torch
 import zoo
 from unmask.core.options import Opening
 from unmask.models import open_lm
-from unmask.studies import Runtime, StudyOptions, find
-from unmask.studies.durations import CPU, FORWARD, expected_duration, weights_per_token
+from unmask.studies import Runtime, find
+from unmask.studies.forecast import CPU, FORWARD, expected_duration, weights_per_token
 from unmask.studies.run import plan_study, run_plan
 
 pytestmark = [pytest.mark.slow]
@@ -22,7 +22,7 @@ DEBIASING = {
     "methods": ["CDA"],
     "tasks": ["STS-bias"],
     "documents": 40,
-    "train": {"epochs": 1.0, "rate": 1e-4, "batch": 8},
+    "train": {"epochs": 1.0, "lr": 1e-4, "batch": 8},
     "use": {"grid": {"batch": [8], "rate": [1e-4], "epochs": [1.0]}, "every": 4, "steps": 8, "rows": 60, "length": 64},
     "each": {"STS-bias": {"limit": 2}},
 }
@@ -48,7 +48,7 @@ def measure_rate() -> float:
 )
 def test_a_forecast_is_within_a_factor_of_two(name: str, limit: int, settings: dict[str, Any], tmp_path: Path) -> None:
     """In processor time on one thread, at the speed of this machine: other programs on it do not matter."""
-    chosen = StudyOptions(models=(MODEL,), limit=limit, reduced=True, settings=settings)
+    chosen = dict(models=(MODEL,), limit=limit, reduced=True, **settings)
     plan = plan_study(find(name), chosen, Runtime(zoo.MINIATURE, device="cpu", offline=True, threads=1))
     operations = sum(expected_duration(step, plan.runtime)[CPU] for step in plan.steps) * CPU.ops_per_second
     before, start = measure_rate(), time.process_time()

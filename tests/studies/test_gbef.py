@@ -16,13 +16,15 @@ import pytest
 import zoo
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate, Value
-from unmask.studies import Runtime, StudyOptions, find
-from unmask.studies.catalog import GAP, PROFESSIONS, TOXIC
-from unmask.studies.papers import gbef, gbef_tables, gbef_trainings, gbef_words
-from unmask.studies.papers.gbef_curves import CATEGORIES
-from unmask.studies.papers.gbef_words import FIGURES
-from unmask.studies.parts import steps_of
-from unmask.studies.run import StudyPlan, plan_study
+from unmask.studies import Runtime, find
+from unmask.studies.forecast import steps_of
+from unmask.studies.papers import gbef
+from unmask.studies.papers.gbef import GAP, PROFESSIONS, TOXIC
+from unmask.studies.results import gbef as gbef_tables
+from unmask.studies.results import gbef_words
+from unmask.studies.results.gbef import CATEGORIES
+from unmask.studies.results.gbef_words import FIGURES
+from unmask.studies.run import StudyPlan, plan_study, study_options
 from unmask.studies.spec import PACKAGE, StepContext
 from unmask.studies.steps.mitigations import run_mitigation
 from unmask.studies.steps.words import load_word_facts, word_facts_step, write_word_facts
@@ -30,8 +32,8 @@ from unmask.studies.steps.words import load_word_facts, word_facts_step, write_w
 
 def options(
     model: str = "bert-base-uncased", *, data: tuple[str, ...] = (*GAP, PROFESSIONS, TOXIC), **settings: Any
-) -> StudyOptions:
-    return StudyOptions(models=(model,), data=data, settings={**find("gbef").settings, **settings})
+) -> gbef.GbefOptions:
+    return study_options(find("gbef"), {"models": (model,), "data": data, **settings})
 
 
 def test_learning_curve_samples_sentences_of_all_of_gap() -> None:
@@ -62,7 +64,7 @@ def test_sexism_about_women_is_shown_without_the_pairs_about_men() -> None:
     ]
     items += [row(10, "antistereo", "occupation", 70.0)]
     result: Any = SimpleNamespace(items=pa.Table.from_pylist(items))
-    (table,) = gbef_tables._about_women({"m": result}, options())
+    (table,) = gbef_tables.about_women({"m": result}, options())
     ((model, category, value, women, men),) = table.rows
     assert (model, category, women, men) == ("m", "hostile sexism", 4, 1)
     assert isinstance(value, Value)
@@ -143,8 +145,8 @@ def test_published_asld_stands_beside_a_version_trained_as_in_the_thesis_only(
     """The thesis' number would stand beside that of another training, or its toxic rows beside "another model"."""
     chosen = options(thesis_sentences="tgb.csv", **settings)
     result: Any = SimpleNamespace(estimates=[Estimate(5.0, 4.0, 6.0, measure="sld", statistic="asld", group="all")])
-    found = gbef_tables._asld(result, "table-4", gbef_tables._model_name(version, chosen), chosen)
-    (each,) = (gbef.as_trained(each, version, chosen) for each in found)
+    found = gbef_tables._asld(result, "table-4", gbef_words.model_name(version, chosen), chosen)
+    (each,) = (gbef_words.as_trained(each, version, chosen) for each in found)
     assert (each.published, each.reason) == (printed, reason)
     titles = [table.title for table in gbef_tables._asld_finding([each], "table-4").tables]
     assert ("As published, of the thesis' models on its own sentences" in titles) == (printed is None)
@@ -152,13 +154,9 @@ def test_published_asld_stands_beside_a_version_trained_as_in_the_thesis_only(
 
 def test_part_of_gap_is_not_compared_with_all_of_it() -> None:
     whole, part = options(), options(data=GAP[:1])
-    assert gbef.version_label(gbef.CDS, whole) == "cds on gap"
-    assert (
-        gbef.version_label(gbef.CDS, part)
-        == gbef.version_label(gbef.CDS, options(documents=80))
-        == "cds on part of gap"
-    )
-    assert gbef.version_label(gbef.CDS, options(data=(PACKAGE,))) == "cds on built-in text"
+    assert whole.label(gbef.CDS) == "cds on gap"
+    assert part.label(gbef.CDS) == options(documents=80).label(gbef.CDS) == "cds on part of gap"
+    assert options(data=(PACKAGE,)).label(gbef.CDS) == "cds on built-in text"
 
 
 def test_toxic_and_severely_toxic_comments_are_compared_with_equal_steps() -> None:
@@ -178,15 +176,15 @@ def test_every_reminded_version_has_reminders_of_one_word() -> None:
 
 
 def test_data_that_the_study_would_not_read_is_refused() -> None:
-    chosen = StudyOptions(models=("builtin",), data=("nine-axes",))
-    with pytest.raises(DataError, match=r"gbef does not read 'nine-axes' as data: give sentence pairs by --set"):
+    chosen = {"models": ("builtin",), "data": ("nine-axes",)}
+    with pytest.raises(DataError, match=r"gbef does not read 'nine-axes' as data: give sentence pairs as the setting"):
         plan_study(find("gbef"), chosen, Runtime(offline=True))
 
 
 def test_thesis_templates_of_a_file_are_audited(tmp_path: Path) -> None:
     file = tmp_path / "appendix.csv"
     file.write_text("template,word,category,goal\n{Subject} is pregnant.,pregnant,gender-word,female\n")
-    chosen = StudyOptions(models=("builtin",), reduced=True, settings={"thesis_templates": str(file)})
+    chosen = dict(models=("builtin",), reduced=True, **{"thesis_templates": str(file)})
     plan = plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True))
     assert {step.data for role, step in plan.roles.items() if role[0] == "ppd"} == {("appendix.csv",)}
 
@@ -196,8 +194,8 @@ def test_names_of_a_table_are_swapped_in_counterfactual_text(tmp_path: Path) -> 
     table, text, model = tmp_path / "names.json", tmp_path / "text.txt", zoo.folder("bert-uncased")
     table.write_text('[["zbigniew", "kunegunda"]]')
     text.write_text("".join(f"Zbigniew saw number {number}.\n" for number in range(40)))
-    settings = {"names": str(table), "documents": 20, "train": {"epochs": 1.0, "rate": 1e-3, "batch": 8}}
-    chosen = StudyOptions(models=(str(model),), reduced=True, settings=settings)
+    settings = {"names": str(table), "documents": 20, "train": {"epochs": 1.0, "lr": 1e-3, "batch": 8}}
+    chosen = dict(models=(str(model),), reduced=True, **settings)
 
     def planned() -> StudyPlan:
         return plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
@@ -219,15 +217,15 @@ def test_names_of_a_table_are_swapped_in_counterfactual_text(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("study", "settings", "message"),
     [
-        ("gbef", {"toxic": "none.csv"}, "toxic: none.csv is not on this machine: give a file of comments"),
+        ("gbef", {"toxic": "none.csv"}, "toxic: none.csv is not on this machine"),
         ("gbef", {"thesis_templates": "none.csv"}, "thesis_templates: none.csv is not on this machine"),
-        ("debiasing", {"corpus": "none.txt"}, "corpus: none.txt is not on this machine: give a file of documents"),
+        ("debiasing", {"corpus": "none.txt"}, "corpus: none.txt is not on this machine"),
         ("debiasing", {"each": {"NLI-bias": {"train": "none.csv"}}}, "each.NLI-bias.train: none.csv is not on this"),
     ],
 )
 def test_files_are_looked_for_before_any_step(study: str, settings: dict[str, Any], message: str) -> None:
     """A study that has run for hours must not fail at a misspelt name."""
-    chosen = StudyOptions(models=("builtin",), reduced=True, settings=settings)
+    chosen = dict(models=("builtin",), reduced=True, **settings)
     with pytest.raises(DataError, match=re.escape(message)):
         plan_study(find(study), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
 
@@ -251,7 +249,7 @@ def test_professions_of_the_training_text_and_split_words_are_known(tmp_path: Pa
 def test_more_text_is_tested_over_the_samples_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {500: np.array([2.0, 2.02]), 1000: np.array([1.9, 1.92]), 2000: np.array([1.8, 1.82])}
     monkeypatch.setattr(gbef_tables, "combined_by_size", lambda _: sizes)
-    tests, _ = gbef_tables._claims({}, {}, options())
+    tests = gbef_tables._claims({}, {}, options())
     (found,) = [test for test in tests if test.claim == "Does more counterfactual text lower ASLD?"]
     assert found.value.value == pytest.approx(-0.1)  # 0.1 less at twice the text, whatever the sample
     assert found.n == 6
@@ -262,7 +260,7 @@ def test_every_seed_has_its_own_trainings() -> None:
     """A study that was run with one seed keeps its trainings; toxic comments follow the CDS of the same seed."""
 
     def planned(seeds: int) -> StudyPlan:
-        chosen = StudyOptions(models=("builtin",), reduced=True, seed=5, seeds=seeds)
+        chosen = {"models": ("builtin",), "reduced": True, "seed": 5, "seeds": seeds}
         return plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
 
     once, plan = planned(1), planned(3)
@@ -294,23 +292,23 @@ def test_cells_of_several_trainings_have_their_spread_and_claims_are_tested_over
         gbef.CDS: {0: of_seed(2.0, -0.1), 1: of_seed(1.9, -0.2), 2: of_seed(2.1, -0.3)},
     }
     chosen = options("builtin", words=("pregnant",))
-    (table,) = gbef_trainings.asld_tables(trainings, chosen)
+    (table,) = gbef_tables._asld_tables(trainings, chosen)
     label, category, mean, spread, n = table.rows[-1]
     assert (label, category, n) == ("cds on gap", "combined", 3)
     assert isinstance(mean, Value)
     assert (mean.value, mean.low < 5.0 < mean.high) == (pytest.approx(5.0), True)  # 2.0 and its place, 3
     assert spread == pytest.approx(0.1)
-    (test,) = gbef_trainings.asld_claims(trainings, gbef_tables.CLAIMS, chosen)
+    (test,) = gbef_tables._training_claims(trainings, chosen)
     assert (test.value.value, test.n, test.answer(test.p)) == (pytest.approx(-1.0), 3, "yes")
     assert test.where.endswith("combined, over trainings")
-    (words,) = gbef_trainings.word_tables(trainings, gbef.CDS, chosen)
+    (words,) = gbef_words.word_tables(trainings, gbef.CDS, chosen)
     ((of, count, moved, _, _),) = words.rows
     assert (of, count) == ("gender-word", 1)
     assert isinstance(moved, Value)
     assert moved.value == pytest.approx(-0.3)
-    (reminded,) = gbef_trainings.reminder_tables(trainings, chosen)
+    (reminded,) = gbef_words.reminder_tables(trainings, chosen)
     assert [row[3] for row in reminded.rows] == [pytest.approx(0.1)]
     alone = {version: {0: by_seed[0]} for version, by_seed in trainings.items()}
-    assert not gbef_trainings.asld_tables(alone, chosen), "one training has no spread"
-    assert not list(gbef_trainings.asld_claims(alone, gbef_tables.CLAIMS, chosen))
-    assert not gbef_trainings.word_tables(alone, gbef.CDS, chosen)
+    assert not gbef_tables._asld_tables(alone, chosen), "one training has no spread"
+    assert not list(gbef_tables._training_claims(alone, chosen))
+    assert not gbef_words.word_tables(alone, gbef.CDS, chosen)

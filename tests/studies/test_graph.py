@@ -17,7 +17,7 @@ from studies import toys
 from unmask.core.errors import DataError, OutputError, ResultError, UnknownName
 from unmask.core.files import lock_folder
 from unmask.findings.envelope import Result
-from unmask.studies import Runtime, StudyOptions
+from unmask.studies import Runtime
 from unmask.studies.cache import is_done, run_step, step_folder, study_status
 from unmask.studies.graph import MISSING, cache_keys, data_identity, json_digest, model_identity, topological_order
 from unmask.studies.run import plan_study, run_plan
@@ -42,7 +42,7 @@ def run_steps(steps: list[Step], folder: Path) -> tuple[Result, dict[str, str]]:
         states[name] = state.split()[0].rstrip(":")
         assert (label, total, share * total) == ("steps", total, pytest.approx(len(states)))
 
-    plan = plan_study(toys.study(steps), StudyOptions(), Runtime(offline=True))
+    plan = plan_study(toys.study(steps), {}, Runtime(offline=True))
     return run_plan(plan, folder, progress=report), states
 
 
@@ -198,7 +198,7 @@ from unmask.studies.run import plan_study, run_plan
 a = toys.step("a", plus=1, trace=sys.argv[3])
 b = toys.step("b", inputs=[a], plus=2, trace=sys.argv[3], hold=sys.argv[4])
 c = toys.step("c", inputs=[a, b], plus=3, trace=sys.argv[3])
-run_plan(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Path(sys.argv[2]))
+run_plan(plan_study(toys.study([c]), {}, Runtime(offline=True)), Path(sys.argv[2]))
 """
     out, trace, hold = tmp_path / "out", tmp_path / "trace", tmp_path / "hold"
     hold.touch()  # step b does not end before it is killed
@@ -252,7 +252,7 @@ def test_a_study_in_python_gives_the_result_that_its_folder_holds(tmp_path: Path
     assert result.meta["options"]["models"] == ["builtin"]
     with pytest.raises(UnknownName, match="no option named 'model'"):
         unmask.study("aul", out=tmp_path, model="builtin")
-    with pytest.raises(DataError, match="ray_address requires the engine ray"):
+    with pytest.raises(DataError, match="engine is 'local': expected engine 'ray'"):
         unmask.study("aul", out=tmp_path, ray_address="somewhere")
 
 

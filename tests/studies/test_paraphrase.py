@@ -18,10 +18,10 @@ from unmask.core.types import Pair
 from unmask.diagnose.paraphrase.families import PER_TOKEN, Family, FamilyVerdicts
 from unmask.findings import Section
 from unmask.findings.envelope import Result
-from unmask.studies import Runtime, StudyOptions, find
-from unmask.studies.papers import paraphrase_examples
-from unmask.studies.papers.paraphrase_claims import bias_table, claim_tests
-from unmask.studies.papers.paraphrase_examples import EXAMPLES, TABLE_2
+from unmask.studies import Runtime, find
+from unmask.studies.papers.paraphrase import EXAMPLES, TABLE_2
+from unmask.studies.results import paraphrase
+from unmask.studies.results.paraphrase import bias_table, claim_tests
 from unmask.studies.run import plan_study, run_plan
 from unmask.studies.spec import StepContext
 from unmask.studies.steps.wordings import exchange, reword, score_examples
@@ -42,7 +42,7 @@ def write_wordings(path: Path, words: tuple[str, ...] = EXAMPLES[TABLE_2], **gro
 
 def study(folder: Path, data: tuple[str, ...], **options: Any) -> Result:
     models = tuple(str(zoo.build(of, folder / name)) for name, of in (("bert-base-uncased", "bert-uncased"),))
-    chosen = StudyOptions(models=models, data=data, **options)
+    chosen = dict(models=models, data=data, **options)
     result = run_plan(
         plan_study(find("paraphrase"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1)), folder / "s"
     )
@@ -61,7 +61,7 @@ def sha256_of(sentence: str) -> str:
 @pytest.mark.slow
 def test_table_2_is_repeated_from_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its six sentences are recognised, shown without a contradiction too, and only they meet published numbers."""
-    monkeypatch.setattr(paraphrase_examples, "TABLE_2_SHA256", sha256_of(MADE.format("black")))
+    monkeypatch.setattr(paraphrase, "TABLE_2_SHA256", sha256_of(MADE.format("black")))
     result = study(tmp_path, (str(write_wordings(tmp_path / "mine.csv")),))
     titles = [table.title for table in section(result, "table-2").finding.tables]
     assert titles[0] == "The wordings of theirs"
@@ -186,7 +186,7 @@ def test_originals_of_the_benchmark_are_reworded_by_a_file(tmp_path: Path) -> No
     shared = [shared_word(pair) for pair in (first, second)]
     rows = [f"{first.id},{shared[0]},another", f"{first.id},{shared[0]},different", f"{second.id},{shared[1]},other"]
     settings = {"rewordings": str(rewordings(tmp_path, *rows))}
-    result = study(tmp_path, ("paraphrases", "crows-pairs"), settings=settings)
+    result = study(tmp_path, ("paraphrases", "crows-pairs"), **settings)
     sizes = {row[0]: row[1:] for row in section(result, "table-1").finding.tables[0].rows}
     assert sizes["all"] == (2, 5)
     assert set(sizes) - {"all"} == {pair.groups["category"] for pair in (first, second)}
@@ -205,7 +205,7 @@ def test_originals_of_the_benchmark_are_reworded_by_a_file(tmp_path: Path) -> No
 def test_rewordings_that_do_not_apply_are_refused(row: str, message: str, tmp_path: Path) -> None:
     first = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items[0]
     file = rewordings(tmp_path, row.format(id=first.id, word=shared_word(first)))
-    chosen = StudyOptions(models=("builtin",), settings={"rewordings": str(file)})
+    chosen = dict(models=("builtin",), **{"rewordings": str(file)})
     plan = plan_study(find("paraphrase"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
     (step,) = [step for step in plan.steps if step.name.startswith("rewordings")]
     with pytest.raises(DataError, match=re.escape(message.format(id=first.id)).replace("row\\ 2", ".*")):
@@ -214,10 +214,10 @@ def test_rewordings_that_do_not_apply_are_refused(row: str, message: str, tmp_pa
 
 def test_rewordings_need_their_file_and_their_benchmark(tmp_path: Path) -> None:
     def planned(file: Path, data_dir: Path) -> None:
-        chosen = StudyOptions(models=("builtin",), settings={"rewordings": str(file)})
+        chosen = dict(models=("builtin",), **{"rewordings": str(file)})
         plan_study(find("paraphrase"), chosen, Runtime(data_dir, offline=True, threads=1))
 
-    with pytest.raises(DataError, match=r"rewordings: .*none\.csv is not on this machine: give a file of items"):
+    with pytest.raises(DataError, match=r"rewordings: .*none\.csv is not on this machine"):
         planned(tmp_path / "none.csv", zoo.MINIATURE)
     with pytest.raises(DataError, match="rewordings are of crows-pairs, which is not among the data"):
         planned(rewordings(tmp_path), tmp_path)
@@ -226,7 +226,7 @@ def test_rewordings_need_their_file_and_their_benchmark(tmp_path: Path) -> None:
 def test_an_unscored_wording_does_not_shift_the_others() -> None:
     """The second wording has no score; the third keeps its own."""
     family = Family("o", "", np.array([0.5, -0.5]), (0, 2))
-    table = paraphrase_examples._wordings("o", {"m": [family]}, [("a", "b"), ("c", "d"), ("e", "f")])
+    table = paraphrase.wording_table("o", {"m": [family]}, [("a", "b"), ("c", "d"), ("e", "f")])
     assert [row[-1] for row in table.rows] == [0.5, None, -0.5]
 
 

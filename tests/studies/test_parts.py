@@ -28,28 +28,22 @@ from unmask.diagnose.published import published_numbers
 from unmask.findings import Finding, Plot, Section, Table, Value, charts
 from unmask.findings.envelope import Result, build
 from unmask.findings.storage import with_unique_plots
-from unmask.studies import STUDIES, Runtime, StudyOptions, durations, find
-from unmask.studies.collect import (
-    VALUE,
-    compare,
-    comparison_table,
-    merge_findings,
-    paper_values,
-    published_table,
-    published_value,
-)
-from unmask.studies.durations import (
+from unmask.studies import STUDIES, Runtime, find
+from unmask.studies import forecast as durations
+from unmask.studies.forecast import (
     CPU,
     LOAD_SECONDS,
     expected_duration,
     format_duration,
     forward_tokens,
+    is_role_of,
     paper_model_sizes,
+    parts_table,
     weights_per_token,
 )
 from unmask.studies.output import table_frame, write_tables
-from unmask.studies.papers.aul import _published
-from unmask.studies.parts import is_role_of, parts_table
+from unmask.studies.paper import VALUE, comparison_table, load_paper, merge_findings, published_table
+from unmask.studies.results.aul import _published
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import PACKAGE, PaperComparison, Role, Step, StepContext
 from unmask.studies.steps import audits, mitigations
@@ -113,7 +107,7 @@ def test_published_numbers_stand_beside_the_same_model_and_data_only(
     model: str, data: str, limit: int | None, published: float | None, reason: str
 ) -> None:
     ours = Estimate(65.0, 60.0, 70.0, measure="cps", data=data, n=9)
-    each = compare("prompts", "table-3", ours, model, limit=limit, measure="metric score")
+    each = load_paper("prompts").compare("table-3", replace(ours, model=model), limit=limit, measure="metric score")
     assert (each.published, each.reason) == (published, reason)
     table = comparison_table("t", {"model": "model"}, [each])
     assert table.columns[-1] == ("why not compared" if reason else "in interval")
@@ -121,7 +115,7 @@ def test_published_numbers_stand_beside_the_same_model_and_data_only(
 
 def test_daggers_of_a_paper_stand_beside_its_numbers() -> None:
     """Of Table 2 of `debiasing` three cells are marked as significant, of Tables 1 and 4 of `aul` six each."""
-    cells = [cell for cell in paper_values("debiasing") if cell.item.startswith("table-2")]
+    cells = [cell for cell in load_paper("debiasing").values if cell.item.startswith("table-2")]
     marked = {(cell.item, cell.measure, cell.group) for cell in cells if cell.mark == "p < 0.05"}
     assert marked == {
         ("table-2-before", "SSS", "STS-bias"),
@@ -150,7 +144,7 @@ def test_interval_becomes_three_csv_columns() -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_has_numbers_and_a_page(name: str) -> None:
-    assert paper_values(name)
+    assert load_paper(name).values
     page = (DOCS / "studies" / f"{name}.md").read_text(encoding="utf-8")
     assert page.startswith(f"# `{name}`: ")
     assert f"unmask study {name}" in page
@@ -161,11 +155,18 @@ def test_every_study_has_numbers_and_a_page(name: str) -> None:
         assert (DOCS / "studies" / target).exists(), target
 
 
+def published(study: str, item: str, **where: str) -> list[float | str]:
+    """The published numbers of an item that are those of a model, measure or group."""
+    values = load_paper(study).of_item(item)
+    return [each.value for each in values if all(getattr(each, name) == value for name, value in where.items())]
+
+
 def test_published_values() -> None:
-    assert published_value("gbef", "table-3", model="google/bert-large-uncased@main", group="combined") == 4.58
-    assert published_value("debiasing", "table-2-before", measure="SSS", group="STS-bias") == 0.53
-    assert published_value("prompts", "table-3", model="roberta-large", measure="stereo score") == 66.80
-    assert published_value("prompts", "table-9") is None
+    assert published("gbef", "table-3", model="bert-large-uncased", group="combined") == [4.58]
+    assert published("debiasing", "table-2-before", measure="SSS", group="STS-bias") == [0.53]
+    assert published("prompts", "table-3", model="roberta-large", measure="stereo score") == [66.80]
+    assert published("aul", "table-2", measure="rank-1-advantaged", group="race-color") == ["american"]
+    assert published("prompts", "table-9") == []
 
 
 @pytest.mark.thorough
@@ -264,7 +265,7 @@ def test_missing_models_and_data_are_replaced_with_a_note(tmp_path: Path) -> Non
         data=("crows-pairs", "stereoset"),
         fallback_data={"crows-pairs": "nine-axes"},
     )
-    plan = plan_study(study, StudyOptions(), Runtime(tmp_path, offline=True))
+    plan = plan_study(study, {}, Runtime(tmp_path, offline=True))
     assert plan.options.data == ("nine-axes",)
     assert "builtin" in plan.options.models
     assert "builtin-causal" not in plan.options.models
@@ -273,15 +274,15 @@ def test_missing_models_and_data_are_replaced_with_a_note(tmp_path: Path) -> Non
         ["nine-axes"],
         ["skipped"],
     ]
-    online = plan_study(study, StudyOptions(), Runtime(tmp_path))
+    online = plan_study(study, {}, Runtime(tmp_path))
     assert online.options.models == ("some/where",)
-    named = plan_study(study, StudyOptions(models=("builtin",), data=("paraphrases",)), Runtime(offline=True))
+    named = plan_study(study, {"models": ("builtin",), "data": ("paraphrases",)}, Runtime(offline=True))
     assert (named.options.models, named.options.data, named.notes) == (("builtin",), ("paraphrases",), ())
 
 
 def test_every_published_file_belongs_to_a_study() -> None:
-    names = {path.name for path in Path(str(files("unmask.studies") / "published")).iterdir()}
-    assert names == {"models.csv", *(f"{name}.csv" for name in STUDIES)}
+    names = {path.stem for path in Path(str(files("unmask.studies") / "papers")).glob("*.toml")}
+    assert names == set(STUDIES)
     assert set(datasets.names()) & {"crows-pairs", "stereoset"}
 
 
@@ -321,8 +322,8 @@ def test_training_on_a_gpu_takes_the_host_some_time_for_every_step() -> None:
     """A batch of one has 32 times the steps of a batch of 32, which a fast device does not make shorter."""
 
     def seconds(batch: int) -> dict[str, float]:
-        settings = {"train": {"epochs": 3.0, "rate": 2e-5, "batch": batch}, "documents": 3200}
-        chosen = StudyOptions(models=("builtin",), settings=settings)
+        settings = {"train": {"epochs": 3.0, "lr": 2e-5, "batch": batch}, "documents": 3200}
+        chosen = dict(models=("builtin",), **settings)
         plan = plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
         (step,) = [step for step in plan.steps if step.name == "cds: train builtin"]
         return {device.name: value for device, value in durations.expected_duration(step, plan.runtime).items()}
@@ -337,7 +338,7 @@ def test_only_the_steps_of_a_chosen_part_run() -> None:
     """Table 3 needs no training; its steps have the keys that they have in the whole study."""
 
     def planned(*parts: str) -> StudyPlan:
-        chosen = StudyOptions(models=("builtin",), reduced=True, part=parts)
+        chosen = {"models": ("builtin",), "reduced": True, "part": parts}
         return plan_study(find("gbef"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
 
     whole, three, both = planned(), planned("Table 3"), planned("figure-13", "table 3")
@@ -353,7 +354,7 @@ def test_only_the_steps_of_a_chosen_part_run() -> None:
 
 
 def test_a_part_without_its_data_is_refused() -> None:
-    chosen = StudyOptions(models=("builtin",), data=("paraphrases",), part=("real models' item scores",))
+    chosen = {"models": ("builtin",), "data": ("paraphrases",), "part": ("real models' item scores",)}
     with pytest.raises(DataError, match="real models' item scores of paraphrase cannot be made: its data are not"):
         plan_study(find("paraphrase"), chosen, Runtime(offline=True, threads=1))
 
@@ -362,7 +363,7 @@ def test_a_part_without_its_data_is_refused() -> None:
 def test_every_study_can_be_planned_offline(name: str) -> None:
     """Every step is one of a table or figure, so that a dry run shows what it is for."""
     study = find(name)
-    plan = plan_study(study, StudyOptions(), Runtime(zoo.MINIATURE, offline=True))
+    plan = plan_study(study, {}, Runtime(zoo.MINIATURE, offline=True))
     assert plan.steps
     patterns = [pattern for roles in study.parts.values() for pattern in roles]
     assert not [role for role in plan.roles if not any(is_role_of(role, pattern) for pattern in patterns)]

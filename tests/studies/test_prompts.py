@@ -12,10 +12,10 @@ import pytest
 
 import zoo
 from unmask import data as datasets
-from unmask.core.errors import DataError
+from unmask.core.errors import DataError, UnknownName
 from unmask.findings import Section
 from unmask.findings.envelope import Result
-from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies import Runtime, find
 from unmask.studies.run import StudyPlan, plan_study, run_plan
 
 pytestmark = [pytest.mark.slow]
@@ -23,7 +23,7 @@ ANSWERS = "hld-2-every-answer-to-judge.csv"
 
 
 def planned(models: tuple[Path, ...], **options: Any) -> StudyPlan:
-    chosen = StudyOptions(models=tuple(map(str, models)), limit=24, reduced=True, settings={"prompts": 3}, **options)
+    chosen = dict(models=tuple(map(str, models)), limit=24, reduced=True, **{"prompts": 3}, **options)
     return plan_study(find("prompts"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
 
 
@@ -137,5 +137,5 @@ def test_wrong_judgements_are_refused_before_anything_runs(
 
 
 def test_other_studies_take_no_judgements() -> None:
-    with pytest.raises(DataError, match="paraphrase takes no judgements"):
-        plan_study(find("paraphrase"), StudyOptions(judgements="said.csv"), Runtime(offline=True))
+    with pytest.raises(UnknownName, match="no option named 'judgements'"):
+        plan_study(find("paraphrase"), {"judgements": "said.csv"}, Runtime(offline=True))

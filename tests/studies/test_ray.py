@@ -31,7 +31,7 @@ def run_study(study: Study, folder: Path, backend: object, **options: object) ->
         name = max((step.name for step in plan.steps if note.startswith(f"{step.name}: ")), key=len)
         states[name] = note.removeprefix(f"{name}: ").split()[0].rstrip(":")
 
-    plan = plan_study(study, StudyOptions(**options), Runtime(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
+    plan = plan_study(study, options, Runtime(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
     run_plan(plan, folder, backend=backend, progress=report)  # type: ignore[arg-type]
     return states
 
@@ -79,7 +79,7 @@ def test_steps_with_the_same_key_run_once(tmp_path: Path) -> None:
 
 
 def test_too_many_threads_are_refused(tmp_path: Path) -> None:
-    plan = plan_study(toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64))
+    plan = plan_study(toys.study([toys.step("one", plus=1)]), {}, Runtime(offline=True, threads=64))
     with pytest.raises(ResultError, match="the largest machine of the Ray cluster has 2 CPUs"):
         run_plan(plan, tmp_path / "ray", backend=RayBackend())
 

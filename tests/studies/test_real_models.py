@@ -15,18 +15,19 @@ from unmask.data.stereoset import MODELS
 from unmask.diagnose.paraphrase.families import FamilyVerdicts
 from unmask.measures import find
 from unmask.stats.table import ScoreTable
-from unmask.studies import Runtime, StudyOptions
+from unmask.studies import Runtime
 from unmask.studies import find as study
-from unmask.studies.catalog import GEST_SCORES, STEREOSET_SCORES
-from unmask.studies.papers import paraphrase_real_models
-from unmask.studies.papers.aul_real_models import (
+from unmask.studies.papers.aul import STEREOSET_SCORES
+from unmask.studies.papers.paraphrase import GEST_SCORES
+from unmask.studies.results import paraphrase
+from unmask.studies.results.aul import (
     RealAnswers,
     answers_of,
     real_model_claims,
     real_model_scores,
     real_models_section,
 )
-from unmask.studies.papers.paraphrase_claims import wording_claims
+from unmask.studies.results.paraphrase import wording_claims
 from unmask.studies.run import plan_study
 from unmask.studies.spec import StepContext
 from unmask.studies.steps.scores import ModelScores, PublishedScores, load_scores, step, write_scores
@@ -132,11 +133,11 @@ def test_real_models_differ_by_the_items_they_decide_differently() -> None:
 
 def test_the_studies_read_the_answers_that_are_there(tmp_path: Path) -> None:
     answer(tmp_path)
-    plan = plan_study(study("aul"), StudyOptions(models=("builtin",)), Runtime(tmp_path, offline=True))
+    plan = plan_study(study("aul"), {"models": ("builtin",)}, Runtime(tmp_path, offline=True))
     assert plan.roles["scores",].data == (STEREOSET_SCORES, "stereoset")
     audited = {step.data[0] for role, step in plan.roles.items() if role[0] == "audit"}
     assert audited == {"nine-axes", "stereoset"}, "answers are not audited"
-    missing = plan_study(study("paraphrase"), StudyOptions(models=("builtin",)), Runtime(tmp_path, offline=True))
+    missing = plan_study(study("paraphrase"), {"models": ("builtin",)}, Runtime(tmp_path, offline=True))
     assert ("scores",) not in missing.roles
     assert any(f"unmask data get {GEST_SCORES}" in note for note in missing.notes)
 
@@ -146,15 +147,15 @@ def reworded(model: str, decisions: Sequence[str]) -> FamilyVerdicts:
     scores: list[list[float | None]] = [[1.0 if sign == "+" else -1.0 for sign in each] for each in decisions]
     names = [f"gest/{at:04}" for at in range(len(decisions))]
     published = PublishedScores("gest", names, ["a"] * len(names), [""] * len(names), [ModelScores(model, scores)])
-    (verdicts,) = paraphrase_real_models.real_verdicts(published, 0)
+    (verdicts,) = paraphrase.real_verdicts(published, 0)
     return verdicts
 
 
 def test_agreement_over_templates_is_counted_by_sentence() -> None:
     """Of 40 sentences in three templates 24 are decided alike, less than the 80% of the paper's claim."""
     verdicts = reworded("m", ["+++"] * 14 + ["---"] * 10 + ["++-"] * 10 + ["-+-"] * 6)
-    section = paraphrase_real_models.real_models_section([verdicts])
-    agreement, towards = section.finding.tables
+    section = paraphrase.real_models_finding([verdicts])
+    agreement, towards = section.tables
     assert agreement.rows[0][1].value == 60.0  # type: ignore[union-attr]
     shares = [each.value for each in towards.rows[0][1:4]]  # type: ignore[union-attr]
     assert shares == [60.0, 75.0, 35.0]

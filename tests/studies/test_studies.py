@@ -16,22 +16,20 @@ import zoo
 from unmask.audit.result import load
 from unmask.findings import Finding, Section, Value
 from unmask.findings.envelope import Result
-from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies import Runtime, find
 from unmask.studies.cache import step_folder
-from unmask.studies.papers.aul_claims import CLAIMS, HUMAN
-from unmask.studies.parts import steps_of
+from unmask.studies.forecast import steps_of
+from unmask.studies.results.aul import PAPER as AUL
 from unmask.studies.run import StudyPlan, plan_study, run_plan
 
 pytestmark = [pytest.mark.slow]
-TRAIN = {"epochs": 1.0, "rate": 1e-3, "batch": 16}
+TRAIN = {"epochs": 1.0, "lr": 1e-3, "batch": 16}
 
 
 def run_study(
     name: str, folder: Path, *, models: tuple[str, ...], limit: int, **settings: Any
 ) -> tuple[StudyPlan, Result]:
-    chosen = StudyOptions(
-        models=tuple(str(zoo.folder(one)) for one in models), limit=limit, reduced=True, settings=settings
-    )
+    chosen = dict(models=tuple(str(zoo.folder(one)) for one in models), limit=limit, reduced=True, **settings)
     plan = plan_study(find(name), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
     result = run_plan(plan, folder)
     assert not result.meta["details"]["failed"]
@@ -124,7 +122,11 @@ def test_aul(tmp_path: Path) -> None:
     gap = 100 * (wins[0] - wins[1]) / len(won)
     assert of_first["crows-pairs, cps − aul, as published"]["value"].value == pytest.approx(gap)
     assert "stereoset, sss − aula, as corrected" in of_first
-    assert {row["question"] for row in claimed(result)} == {*CLAIMS} - {HUMAN}, "this sample has no contested pair"
+    claims = AUL.text.claims
+    questions = {claim.question for claim in claims.values()}
+    assert {row["question"] for row in claimed(result)} == questions - {claims["human"].question}, (
+        "this sample has no contested pair"
+    )
     assert "Table 5" in (tmp_path / "tables.md").read_text()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import zoo
-from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies import Runtime, find
 from unmask.studies.papers import debiasing
 from unmask.studies.run import StudyPlan, plan_study
 from unmask.studies.spec import StepContext
@@ -38,7 +38,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def planned(data_dir: Path, **each: Mapping[str, Any]) -> StudyPlan:
     tasks = ["BiasBios", "STS-bias", "NLI-bias", "toxicity", "WinoBias", "Winogender"]
     own = {"toxicity": {"train": "comments.csv"}, **{name.replace("_", "-"): given for name, given in each.items()}}
-    options = StudyOptions(models=("builtin",), settings={"methods": ["DO"], "tasks": tasks, "each": own})
+    options = dict(models=("builtin",), **{"methods": ["DO"], "tasks": tasks, "each": own})
     return plan_study(find("debiasing"), options, Runtime(data_dir, offline=True, threads=1))
 
 

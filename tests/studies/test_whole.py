@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import zoo
-from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies import Runtime, find
 from unmask.studies.backends.ray import RayBackend
 from unmask.studies.run import StudyPlan, plan_study, run_plan
 
@@ -26,7 +26,7 @@ SETTINGS = {
     "methods": ["AT", "CDA"],
     "tasks": ["STS-bias"],
     "documents": 24,
-    "train": {"epochs": 1.0, "rate": 1e-3, "batch": 16},
+    "train": {"epochs": 1.0, "lr": 1e-3, "batch": 16},
     "use": {"grid": {"batch": [8], "rate": [1e-3], "epochs": [1.0]}, "every": 2, "steps": 4, "rows": 32, "length": 32},
     "each": {"STS-bias": {"limit": 1}},
 }
@@ -34,7 +34,7 @@ SETTINGS = {
 
 def plan() -> StudyPlan:
     model = str(zoo.folder("bert-uncased"))
-    chosen = StudyOptions(models=(model,), limit=12, reduced=True, settings=SETTINGS)
+    chosen = dict(models=(model,), limit=12, reduced=True, **SETTINGS)
     return plan_study(find("debiasing"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
 
 

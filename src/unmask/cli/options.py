@@ -120,6 +120,10 @@ class Without:
         object.__setattr__(self, "names", names)
 
 
+class Given(dict[str, Any]):
+    """The options that the command line sets, by their fields: a parameter beside the groups themselves."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Group:
     """An option group among the parameters of a command, or among those that a mapping of groups takes."""
@@ -153,7 +157,7 @@ def with_groups(
     given = dict([*inspect.signature(function).parameters.items()][bool(name) :])
     groups = [group for parameter in given for group in _groups(parameter, hints[parameter], things or {})]
     options = _options(groups)
-    plain = {key: each for key, each in given.items() if not _is_group(hints[key])}
+    plain = {key: each for key, each in given.items() if not _is_group(hints[key]) and hints[key] is not Given}
     arguments = [each.replace(annotation=hints[key], kind=each.KEYWORD_ONLY) for key, each in plain.items()]
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
@@ -161,6 +165,7 @@ def with_groups(
     def command(context: typer.Context, **words: Any) -> None:
         values = {key: _value(field, words[key]) for key, (field, _) in options.items() if _is_set(context, key)}
         built: dict[str, Any] = {key: {} for key, hint in hints.items() if hint == Groups}
+        built |= {key: Given(values) for key, hint in hints.items() if hint is Given}
         for group in groups:
             if group.thing:
                 built[group.parameter][group.thing] = group.build(values)
@@ -223,7 +228,8 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     meta = field.metadata
     default = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[operator]
     extra: dict[str, Any] = {"show_default": meta["shown"]} if meta["shown"] else {}
-    if default == ():  # several values: repeated, or separated by commas
+    if default == () or Ellipsis in get_args(hint):  # several values: repeated, or separated by commas
+        extra |= {"show_default": ", ".join(map(str, default))} if default and not extra else {}
         hint, default = list[str], []
     if hasattr(hint, "parse"):  # text, which the group parses
         hint, default = str | None, None

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unmask.cli.console import new_folder
-from unmask.cli.options import Output, with_groups
+from unmask.cli.options import Given, Output, Without, things_app, with_groups
 from unmask.core.boundary import parse_json
 from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
+from unmask.core.options import OptionGroup
 from unmask.core.progress import progress_lines
 from unmask.core.signals import keep, resume_in
 from unmask.findings.terminal import console, print_json, show
-from unmask.studies.spec import Runtime, StudyOptions
+from unmask.studies.spec import Runtime, merge
 
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
 
-STATUS = "status"
 
-
-@with_groups
 def study(  # noqa: PLR0913 - the parts of the command
-    name: Annotated[str, typer.Argument(help="Study (see `unmask list studies`), or `status`.")],
-    folder: Annotated[
-        Path | None, typer.Argument(help="With `status`: the study's folder.", show_default=False)
-    ] = None,
+    name: str,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -44,31 +39,25 @@ def study(  # noqa: PLR0913 - the parts of the command
     ] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Setting of the study: NAME=VALUE or PART.NAME=VALUE; can be repeated."),
+        typer.Option("--set", help="Setting within a group: train.epochs=1, use.steps=500; can be repeated."),
     ] = None,
     *,
-    options: StudyOptions,
+    options: OptionGroup,
+    given: Given,
     runtime: Runtime,
     output: Output,
 ) -> None:
     """Replicate a paper: every table and figure next to the published numbers.
 
-    Finished steps are not run again; if a step fails, the others still run and the exit code is 1.
+    Finished steps are not run again; if a step fails, the others still run and the exit code is 1. `unmask study
+    status FOLDER` shows which steps are done.
     """
-    if name == STATUS:
-        _print_status(folder, as_json=output.as_json)
-        return
-    if folder is not None:
-        raise DataError(f"{folder}: unexpected argument; give the folder with --out {folder}, or use `study status`")
-    from unmask.studies import STUDIES
-
-    STUDIES.find(name)  # an unknown name is an error before torch is imported
     from unmask.studies.run import make_plan, run_plan
 
-    plan = make_plan(name, options=replace(options, settings=_settings(settings or ())), runtime=runtime)
+    chosen = {field.name: given[field.name] for field in fields(options) if field.name in given}
+    plan = make_plan(name, **merge(chosen, _settings(settings or ())), runtime=runtime)
     if dry_run:
-        from unmask.studies.durations import forecast
-        from unmask.studies.parts import parts_table
+        from unmask.studies.forecast import forecast, parts_table
 
         missing = list(plan.steps) if out is None else plan.missing_steps(out)
         found = forecast(plan.steps, missing, plan.runtime)
@@ -122,13 +111,21 @@ def _settings(assignments: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def _print_status(folder: Path | None, *, as_json: bool) -> None:
-    if folder is None:
-        raise DataError("study status: give the folder of a study")
+app = things_app(study, "unmask.studies:STUDIES", metavar="STUDY", about=lambda study: study.question)
+
+
+@app.command("status")
+@with_groups
+def print_status(
+    folder: Annotated[Path, typer.Argument(help="Folder of a study.", show_default=False)],
+    *,
+    output: Annotated[Output, Without("report", "quiet", "save_config")],
+) -> None:
+    """Show which steps of a study are done."""
     from unmask.studies.cache import study_status
 
     status = study_status(folder)
-    if as_json:
+    if output.as_json:
         print_json(asdict(status))
         return
     screen = console()

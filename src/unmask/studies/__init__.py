@@ -3,7 +3,7 @@
     result = unmask.study("aul", out="aul", reduced=True)
     result.estimates, result.findings
 
-To add one, write its module in `papers/`, and its `Study` in `catalog.py`. Studies of other packages are found
+To add one, write its module in `papers/`, with its `Study`. Studies of other packages are found
 through the entry point group `unmask.studies`.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from unmask.core.registry import Registry
 from unmask.studies.spec import Runtime, Step, StepKind, Study, StudyOptions
 
-STUDIES = Registry("study", Study, home="unmask.studies.catalog", group="unmask.studies")
+STUDIES = Registry("study", Study, home="unmask.studies.papers", group="unmask.studies")
 find = STUDIES.find
 
 __all__ = ["STUDIES", "Runtime", "Step", "StepKind", "Study", "StudyOptions", "find"]

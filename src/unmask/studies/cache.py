@@ -24,7 +24,7 @@ from unmask.core.boundary import read_json, read_text, validate
 from unmask.core.errors import OutputError, ResultError, UnmaskError, quote
 from unmask.core.files import lock_folder, make_folder, write_json, write_text, writing
 from unmask.findings.envelope import versions
-from unmask.studies.graph import load_kind
+from unmask.studies.graph import load_kind, step_content
 from unmask.studies.spec import ParallelMap, Runtime, Step, StepContext
 
 SCHEMA, STUDY, LOCK = 1, "study.json", "study.lock"
@@ -76,19 +76,8 @@ def run_step(
         write_text(failed, "\n".join([" ".join(runtime.without_paths(message).split()), "", *lines]))
         raise
     seconds = time.perf_counter() - start
-    record = {
-        "name": step.name,
-        "task": step.kind,
-        "version": kind.version,
-        "parameters": dict(step.parameters),
-        "models": list(step.models),
-        "data": list(step.data),
-        "inputs": dict(inputs),
-        "seconds": seconds,
-        "threads": runtime.threads,
-        "versions": versions(),
-    }
-    write_json(partial / RECORD, record)
+    facts = {"name": step.name, "seconds": seconds, "threads": runtime.threads, "versions": versions()}
+    write_json(partial / RECORD, {**step_content(step, step.models, step.data, inputs), **facts})
     with writing(step_folder(root, key)):
         try:
             partial.rename(step_folder(root, key))

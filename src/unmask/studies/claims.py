@@ -18,12 +18,12 @@ from unmask.core.estimate import Value
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.numbers import p_value
 from unmask.stats.corrections import holm
-from unmask.studies.collect import over_units
 
 LEVEL = 0.05
 HOLM = "p (Holm)"
 SAID_ONCE = ("statistic", "null", HOLM, "test")  # columns that a table does not need if they are constant
 Answer = Literal["yes", "no, the opposite", "not decided"]
+Side = Literal["above", "below"]  # of the null
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ClaimTest:
     value: Value
     n: int
     null: float = 0.0
-    expected: Literal["above", "below"] = "above"  # where the paper's claim puts the value
+    expected: Side = "above"  # where the paper's claim puts the value
     p: float | None = None
     method: str = ""  # the test of the p-value
 
@@ -48,12 +48,6 @@ class ClaimTest:
 
 
 TestedClaim = tuple[ClaimTest, float | None, Answer]  # with its corrected p
-
-
-def describe_test(name: str, value: Value) -> str:
-    """A test of pairs by name: exact, or over the units that pairs share."""
-    over = over_units(value)
-    return f"{name}{over}" if over else f"exact {name}"
 
 
 def claims_section(tests: Sequence[ClaimTest], notes: Sequence[str] = ()) -> Section:

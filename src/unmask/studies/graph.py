@@ -52,26 +52,24 @@ def load_kind(step: Step) -> StepKind:
     return kind
 
 
+def step_content(step: Step, models: Sequence[str], data: Sequence[str], inputs: Mapping[str, str]) -> dict[str, Any]:
+    """What a step is, in the one form that keys are made of: its kind, parameters and sources; `inputs` are keys."""
+    kind = {"task": step.kind, "version": load_kind(step).version, "parameters": dict(step.parameters)}
+    return {**kind, "models": list(models), "data": list(data), "inputs": dict(inputs)}
+
+
 def cache_keys(steps: Sequence[Step], runtime: Runtime) -> dict[str, str]:
     """Cache keys by step name; `steps` in topological order. Equal keys mean equal outputs."""
     keys: dict[str, str] = {}
     model_of = functools.cache(lambda name: model_identity(runtime.place(name), offline=runtime.offline))
     data_of = functools.cache(lambda name: data_identity(runtime.place(name), runtime.data_dir))
-    found: dict[str, Sequence[str]] = {}  # digests of the files that equal steps find: they are read once
+    digests: dict[str, Sequence[str]] = {}  # of the files that equal steps find: they are read once
     for step in steps:
-        kind = load_kind(step)
-        about = json_digest({"task": step.kind, "parameters": dict(step.parameters)})
-        found[about] = found[about] if about in found else kind.digests(step, runtime)
-        keys[step.name] = json_digest(
-            {
-                "task": step.kind,
-                "version": kind.version,
-                "parameters": dict(step.parameters),
-                "models": [model_of(model) for model in step.models],
-                "data": [*map(data_of, step.data), *found[about]],
-                "inputs": {role: keys[source.name] for role, source in step.inputs.items()},
-            }
-        )
+        about = json_digest(step_content(step, (), (), {}))
+        digests[about] = digests[about] if about in digests else load_kind(step).digests(step, runtime)
+        inputs = {role: keys[source.name] for role, source in step.inputs.items()}
+        data = [*map(data_of, step.data), *digests[about]]
+        keys[step.name] = json_digest(step_content(step, [*map(model_of, step.models)], data, inputs))
     return keys
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from unmask import data as datasets
 from unmask.audit.session import unique_name
 from unmask.core.boundary import has_surrogates
-from unmask.core.errors import DataError, quote
+from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.files import write_json
 from unmask.core.options import fill_groups
 from unmask.core.progress import Progress, silent
@@ -27,36 +26,11 @@ from unmask.models.builtin import builtin_models
 from unmask.studies import STUDIES
 from unmask.studies.backends import Backend, StepBatch, run_locally
 from unmask.studies.cache import SCHEMA, STUDY, is_done, own_files, step_folder
-from unmask.studies.graph import MISSING, cache_keys, data_identity, is_cached, load_kind, topological_order
+from unmask.studies.forecast import choose_parts, join_parts, steps_of
+from unmask.studies.graph import MISSING, cache_keys, data_identity, is_cached, topological_order
 from unmask.studies.output import write_tables
-from unmask.studies.parts import choose_parts, join_parts, steps_of
-from unmask.studies.spec import PACKAGE, Role, Runtime, Step, Study, StudyOptions
+from unmask.studies.spec import PACKAGE, TASK_FILES, Role, Runtime, Step, Study, StudyOptions, TextFile, fill_settings
 from unmask.studies.texts import find_text_file
-
-FILES = (
-    "corpus",
-    "counts",
-    "rewordings",
-    "thesis_sentences",
-    "thesis_templates",
-    "toxic",
-    "train",
-    "dev",
-    "data",
-    "lists",
-    "names",
-)  # settings that name a file, or several
-OF_USER = {  # looked for before any step runs
-    "corpus": "documents to train on",
-    "counts": "words and their counts",
-    "rewordings": "items, phrases and paraphrases",
-    "thesis_sentences": "pairs of sentences",
-    "thesis_templates": "templates",
-    "toxic": "comments and their labels",
-    "names": "pairs of first names, or names with gender and count",
-    **{"train": "training examples", "dev": "validation examples", "data": "test sentences"},  # of a task
-}
-MOST = {"draws": 1000, "reminders": 1000}  # of settings that steps are planned for one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +38,7 @@ class StudyPlan:
     """A study with its models, settings, steps and cache keys resolved."""
 
     study: Study
-    options: StudyOptions
+    options: Any  # of the study's own class
     runtime: Runtime
     roles: Mapping[Role, Step]
     steps: tuple[Step, ...]  # those of the roles and their inputs, inputs first
@@ -86,51 +60,54 @@ def study(name: str | Study, *, out: str | Path, progress: Progress | None = Non
         name: the name of a study, or a `Study`.
         out: the folder of the study; an incomplete study in it is resumed.
         progress: called after every step, with its state as the note.
-        options: fields of `StudyOptions` (models, data, limit, reduced, settings, …) and `Runtime` (device,
-            threads, engine, …), or these groups themselves as `options` and `runtime`.
+        options: fields of `StudyOptions` (models, data, limit, reduced, …), the paper's own settings (`unmask study
+            NAME --help`), and fields of `Runtime` (device, threads, engine, …), or that group itself as `runtime`.
     """
     return run_plan(make_plan(name, **options), out, progress=progress)
 
 
 def make_plan(name: str | Study, **options: Any) -> StudyPlan:
     """The plan of a study; the arguments are those of `study`."""
-    chosen, runtime = fill_groups(options, options=StudyOptions, runtime=Runtime)
+    chosen = STUDIES.find(name)
+    known = {field.name for field in fields(chosen.options)}
+    if unknown := [given for given in options if given not in known | {"runtime", *_RUNTIME}]:
+        raise UnknownName("option", unknown[0], known | _RUNTIME)
+    (runtime,) = fill_groups({key: value for key, value in options.items() if key not in known}, runtime=Runtime)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return plan_study(STUDIES.find(name), chosen, replace(runtime, threads=runtime.threads or cores or 1))
+    settings = {key: value for key, value in options.items() if key in known}
+    return plan_study(chosen, settings, replace(runtime, threads=runtime.threads or cores or 1))
 
 
-def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPlan:
+_RUNTIME = {field.name for field in fields(Runtime)}
+
+
+def study_options(study: Study, given: Mapping[str, Any]) -> Any:
+    """The options of a study: the paper's, with `reduced` the small ones, and these instead."""
+    if has_surrogates(dict(given)):
+        raise DataError(f"settings have {quote(given)}, which is not UTF-8: give names and values in UTF-8")
+    reduced = study.reduced if given.get("reduced") else {}
+    return fill_settings(fill_settings(study.options(), reduced), given)
+
+
+def plan_study(study: Study, given: Mapping[str, Any], runtime: Runtime) -> StudyPlan:
     """Choose models and data, apply the settings, and plan the steps."""
     places: dict[str, str] = {}
     runtime = replace(runtime, places=places)
+    options = study_options(study, given)
     models, notes = _models(study, options, runtime)
     models = tuple(_name(model, places) for model in models)
-    settings = {**study.settings, **(study.reduced if options.reduced else {})}
-    unknown = [name for name in options.settings if name not in study.settings]
-    if unknown:
-        raise DataError(f"{study.name} has no setting {quote(unknown[0])}: give one of {', '.join(study.settings)}")
-    if has_surrogates(dict(options.settings)):
-        raise DataError(f"settings have {quote(options.settings)}, which is not UTF-8: give names and values in UTF-8")
-    settings = _merge_settings(settings, options.settings)
-    settings = _name_files(settings, places)
-    _check_files(settings, runtime)
-    if options.seeds > 1 and not study.repeats:
-        raise DataError(f"{study.name} trains every cell once: leave out --seeds, and give another --seed instead")
-    if options.judgements is not None and not study.judged:
-        raise DataError(f"{study.name} takes no judgements: leave out --judgements")
-    limit = options.limit or settings.get("limit")
-    data, data_notes = _data(study, options, runtime, corpus=settings.get("corpus"))
-    data = tuple(_name(name, places) for name in data)
-    resolved = replace(options, models=models, data=data, limit=limit, settings=settings)
-    notes += (f"Only a sample of {limit:,} items of every dataset.",) if limit else ()
-    if options.settings:
-        changed = "; ".join(f"{name} {json.dumps(value)}" for name, value in options.settings.items())
-        changed = runtime.without_paths(changed)
-        notes += (f"Settings that differ from the study's defaults: {changed}.",)
+    options = _name_files(options, runtime, places)
+    data, data_notes = _data(study, options, runtime)
+    options = replace(options, models=models, data=tuple(_name(name, places) for name in data))
+    notes += (f"Only a sample of {options.limit:,} items of every dataset.",) if options.limit else ()
+    common = {field.name for field in fields(StudyOptions)}
+    if settings := {name: value for name, value in given.items() if name not in common}:
+        changed = "; ".join(f"{name} {json.dumps(value, default=str)}" for name, value in settings.items())
+        notes += (f"Settings that differ from the study's defaults: {runtime.without_paths(changed)}.",)
     chosen = choose_parts(study, options.part)
     if options.part:
         notes += (f"Only {join_parts(chosen)}: the others have what was run in this folder before.",)
-    roles = study.plan(resolved)
+    roles = study.plan(options)
     every = topological_order(roles.values())
     steps = every
     if options.part:
@@ -139,7 +116,7 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         if not steps:
             raise DataError(f"{join_parts(chosen)} of {study.name} cannot be made: its data are not on this machine")
         study = replace(study, parts=chosen)
-    return StudyPlan(study, resolved, runtime, roles, steps, cache_keys(every, runtime), (*notes, *data_notes))
+    return StudyPlan(study, options, runtime, roles, steps, cache_keys(every, runtime), (*notes, *data_notes))
 
 
 def run_plan(
@@ -171,34 +148,27 @@ def _conclude(plan: StudyPlan, root: Path, failed: Mapping[str, str]) -> dict[st
     keys = {role: plan.keys[step.name] for role, step in plan.roles.items()}
     done = {role: step_folder(root, key) for role, key in keys.items() if is_done(root, key)}
     study, options = plan.study, plan.options
-    conclusion = study.conclude(done, options)
+    replication = study.conclude(done, options)
     notes = (*plan.notes, *(f"Not done: {name}: {why}" for name, why in failed.items()))
     about = [Section("about", "About this run", study.question, Finding(notes, ()))] if notes else []
-    sections = [each for each in conclusion.sections if not options.part or _has_content(each.finding)]
-    numbers = [each.estimate for each in conclusion.comparisons]
-    first = {(each.model, each.key): index for index, each in reversed([*enumerate(numbers)])}
-    names = ("model", "measure", "data", "group", "statistic", "value")
+    sections = [section for section in replication.sections if not options.part or _has_content(section.finding)]
+    estimates = [comparison.estimate for comparison in replication.comparisons]
+    once = {(estimate.model, estimate.key): estimate for estimate in reversed(estimates)}
     return build(
         "study",
         title=study.title,
         lead=f"{study.question} Models: {', '.join(options.models)}.",
         models=[{"id": model} for model in options.models],
         data=[{"name": name} for name in options.data],
-        options=_choices(options),
-        estimates=[numbers[index] for index in sorted(first.values())],  # each once
+        options=_plain(options),
+        estimates=[*reversed(once.values())],
         findings=[*about, *sections],
         details={
             "study": study.name,
             "citation": study.citation,
             "notes": notes,
             "failed": failed,
-            "published": [
-                {"item": each.item, **{name: getattr(each.estimate, name) for name in names}}
-                | {"published": each.published, "difference": each.difference}
-                | {"in_interval": each.in_interval}
-                for each in conclusion.comparisons
-                if each.published is not None
-            ],
+            "published": [each.to_json() for each in replication.comparisons if each.published is not None],
         },
     )
 
@@ -207,10 +177,10 @@ def _has_content(finding: Finding) -> bool:
     return bool(finding.answers or finding.tables or finding.plots)
 
 
-def _choices(options: StudyOptions) -> dict[str, Any]:
+def _plain(options: StudyOptions) -> dict[str, Any]:
     """The options as they are recorded: a file by its name, not by its path."""
-    judgements = options.judgements and Path(options.judgements).name
-    return asdict(replace(options, judgements=judgements))
+    values = asdict(options)
+    return {name: value.name if isinstance(value, Path) else value for name, value in values.items()}
 
 
 def _plan_json(plan: StudyPlan) -> dict[str, Any]:
@@ -219,55 +189,10 @@ def _plan_json(plan: StudyPlan) -> dict[str, Any]:
         "schema": SCHEMA,
         "unmask": version("unmask"),
         "study": plan.study.name,
-        "choices": json.loads(json.dumps(_choices(plan.options), default=str)),
+        "choices": json.loads(json.dumps(_plain(plan.options), default=str)),
         "notes": list(plan.notes),
-        "steps": [
-            {
-                "name": step.name,
-                "key": plan.keys[step.name],
-                "task": step.kind,
-                "version": load_kind(step).version,
-                "inputs": [source.name for source in step.inputs.values()],
-            }
-            for step in plan.steps
-        ],
+        "steps": [{"name": step.name, "key": plan.keys[step.name]} for step in plan.steps],
     }
-
-
-def _merge_settings(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the user's overrides, merged recursively; DataError for a value of another type."""
-    merged = dict(settings)
-    for name, value in overrides.items():
-        default = settings.get(name, value)
-        _check_setting(name, value, default)
-        nested = isinstance(default, Mapping) and isinstance(value, Mapping)
-        merged[name] = _merge_settings(default, value) if nested and default is not value else value
-    return merged
-
-
-def _check_setting(name: str, value: Any, default: Any) -> None:
-    """Refuse a value unlike its default; None stands for a number, or for one of the `FILES`."""
-    if isinstance(default, list | tuple):
-        if not isinstance(value, list | tuple) or not value:
-            raise DataError(f"{name} is {quote(value)}, expected a list like {quote(list(default))}")
-        for each in value:
-            _check_setting(name, each, default[0] if default else each)
-        return
-    if isinstance(default, Mapping):
-        expected, fits = "settings of its own", isinstance(value, Mapping)
-    elif isinstance(default, bool):
-        expected, fits = "true or false", isinstance(value, bool)
-    elif isinstance(default, str) or name in FILES:
-        expected, fits = "text", isinstance(value, str)
-    elif isinstance(default, float):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        expected, fits = "a number of at least 0", number and 0 <= value < math.inf
-    else:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        most = MOST.get(name, 2**31 - 1)
-        expected, fits = f"a whole number from 1 to {most:,}", whole and 1 <= value <= most
-    if not fits and not (value is None and default is None):
-        raise DataError(f"{name} is {quote(value)}, expected {expected}")
 
 
 def _models(study: Study, options: StudyOptions, runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -301,39 +226,37 @@ def _name(given: str, places: dict[str, str]) -> str:
     return name
 
 
-def _name_files(settings: Mapping[str, Any], places: dict[str, str]) -> dict[str, Any]:
-    """The settings, those of tasks too, with names in the place of the paths of files."""
-    named = {name: _name_files(value, places) for name, value in settings.items() if isinstance(value, Mapping)}
-    files: dict[str, Any] = {
-        name: _name(settings[name], places) for name in FILES if isinstance(settings.get(name), str)
-    }
-    if isinstance(lists := settings.get("lists"), list | tuple):
-        files["lists"] = [_name(each, places) if isinstance(each, str) else each for each in lists]
-    return {**settings, **named, **files}
+def _name_files(options: Any, runtime: Runtime, places: dict[str, str]) -> Any:
+    """The options with names in the place of the paths of files; a file that is not on this machine is refused."""
+    hints = get_type_hints(type(options), include_extras=True)
+    files = {name for name, hint in hints.items() if TextFile in get_args(hint)}
 
-
-def _check_files(settings: Mapping[str, Any], runtime: Runtime, within: str = "") -> None:
-    """Refuse files that are not on this machine, also in the settings of a task."""
-    for name, value in settings.items():
+    def name_in(value: Any, where: str) -> Any:
         if isinstance(value, Mapping):
-            _check_files(value, runtime, f"{within}{name}.")
-        if name not in OF_USER or not isinstance(value, str) or value in (PACKAGE, *datasets.SOURCES):
-            continue
-        if not find_text_file(runtime.place(value), runtime.data_dir):
-            raise DataError(f"{within}{name}: {value} is not on this machine: give a file of {OF_USER[name]}")
+            return {key: name_in(inner, f"{where}.{key}") for key, inner in value.items()}
+        _, nested, key = where.rpartition(".")
+        if key not in (TASK_FILES if nested else files) or not isinstance(value, str | list | tuple):
+            return value
+        if not isinstance(value, str):
+            return [name_in(file, where) for file in value]
+        name = _name(value, places)
+        if name not in (PACKAGE, *datasets.SOURCES) and not find_text_file(runtime.place(name), runtime.data_dir):
+            raise DataError(f"{where}: {name} is not on this machine: give the path of a file, or its name in data_dir")
+        return name
+
+    return replace(options, **{name: name_in(getattr(options, name), name) for name in hints})
 
 
-def _data(
-    study: Study, options: StudyOptions, runtime: Runtime, corpus: str | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _data(study: Study, options: Any, runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The data named, else the paper's, with built-in data for what is missing; and notes on it."""
     if options.data:
         return options.data, ()
+    corpus = getattr(options, "corpus", None)
     names, notes = [], []
     for name in study.data:
         known = name in (*datasets.names(), *datasets.score_names())
         if corpus and not known and name in study.fallback_data:
-            notes.append(f"{Path(corpus).name} is used instead of {name}.")
+            notes.append(f"{corpus} is used instead of {name}.")
             continue
         if data_identity(name, runtime.data_dir) != MISSING:
             names.append(name)

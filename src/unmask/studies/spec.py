@@ -6,13 +6,14 @@ options ──► steps by role (a DAG) ──► a backend runs missing steps �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from unmask.core.errors import DataError
+from unmask.core.boundary import validate
+from unmask.core.errors import DataError, UnknownName
 from unmask.core.estimate import Estimate
-from unmask.core.options import MAX_SEED, Opening, Options, check_values, option
+from unmask.core.options import MAX_SEED, Opening, OptionGroup, Options, common, option
 
 if TYPE_CHECKING:
     from unmask.findings import Section
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 PACKAGE = "package"  # the text of the built-in sentences
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]  # perhaps over many machines
 StepState = Literal["cached", "done", "failed", "skipped"]
+TextFile = Annotated[str, "a file of the user by its path, or by its name in the data folder"]
+TASK_FILES = ("train", "dev", "data", "lists")  # settings of a task that name files of the user
 Role = tuple[str, ...]  # what a step is for in its study: ("audit", "bert-base-cased", "crows-pairs")
 
 
@@ -45,13 +48,13 @@ class Step:
         return cls(name, kind, parameters, external.get("model", ()), external.get("data", ()), inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class Runtime:
+@dataclass(frozen=True)
+class Runtime(OptionGroup):
     """How and where steps run: what does not enter cache keys."""
 
-    data_dir: Path | None = option(None, "Folder of datasets.")
-    offline: bool = option(False, "Never use the network.")
-    device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
+    data_dir: Path | None = common(None, "Folder of datasets.")
+    offline: bool = common(False, "Never use the network.")
+    device: str | None = common(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
     threads: int | None = option(
         None, "CPU threads per step; other values change the last digits.", shown="one per core", least=1, most=1024
     )
@@ -61,9 +64,9 @@ class Runtime:
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
-        check_values(self)
+        OptionGroup.__post_init__(self)
         if self.ray_address and self.engine != "ray":
-            raise DataError("ray_address requires the engine ray: give --engine ray")
+            raise DataError("ray_address is of a Ray cluster, but engine is 'local': expected engine 'ray'")
 
     def place(self, name: str) -> str:
         """The path of a model or file that was given by its path; the name of any other."""
@@ -138,9 +141,12 @@ class StepKind:
     digests: Callable[[Step, Runtime], Sequence[str]] = field(default=lambda *_: ())  # of files that no setting names
 
 
-@dataclass(frozen=True, slots=True)
-class StudyOptions:
-    """What the user chose for a study; the defaults are the paper's."""
+@dataclass(frozen=True)
+class StudyOptions(OptionGroup):
+    """What the user chose for a study; a paper's own settings are the further fields of its class.
+
+    Fields without a help text are groups of settings: `--set` gives those of them, as `train.epochs=1`.
+    """
 
     models: tuple[str, ...] = option((), "Models instead of the paper's; comma-separated.")
     data: tuple[str, ...] = option((), "Dataset or file of pairs; can be repeated.")
@@ -149,31 +155,55 @@ class StudyOptions:
     )
     limit: int | None = option(None, "Only a sample of N items of each dataset.", least=1)
     seed: int = option(0, "Random seed of all steps.", least=0, most=MAX_SEED)
-    seeds: int = option(
-        1, "debiasing, gbef: trainings of every cell, as many seeds from --seed on.", least=1, most=1000
-    )
     reduced: bool = option(False, "Use the built-in models and small settings.")
     dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
     shard: int = option(1000, "Items per shard of an audit.", least=1)
-    judgements: str | None = option(None, "prompts: CSV of people's verdicts (model, prompt, verdict, judge).")
-    settings: Mapping[str, Any] = field(default_factory=dict)  # study-specific, by name
 
-    def __post_init__(self) -> None:
-        """Refuse invalid values; a single model, dataset or part may be given by its name."""
-        check_values(self)
-        for name in ("models", "data", "part"):
-            given: Any = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """The parameters that all steps that score a dataset have."""
+        return {"limit": self.limit, "seed": self.seed, "dtype": self.dtype}
+
+
+@dataclass(frozen=True)
+class TrainingStudyOptions(StudyOptions):
+    """The options of a study that trains models, perhaps each with several seeds."""
+
+    seeds: int = option(1, "Trainings of every cell, as many seeds from the first on.", least=1, most=1000)
 
     @property
     def training_seeds(self) -> range:
         """The seeds of the trainings."""
         return range(self.seed, self.seed + self.seeds)
 
-    @property
-    def scoring(self) -> dict[str, Any]:
-        """The parameters that all steps that score a dataset have."""
-        return {"limit": self.limit, "seed": self.seed, "dtype": self.dtype}
+
+G = TypeVar("G")
+
+
+def fill_settings(group: G, values: Mapping[str, Any], where: str = "") -> G:
+    """The group with these values of its fields, as JSON has them; those of a nested group or mapping are merged."""
+    hints, filled = get_type_hints(type(group)), {}
+    for name, value in values.items():
+        if name not in hints:
+            raise UnknownName("option", f"{where}{name}", hints)
+        current, kinds = getattr(group, name), (hints[name], *get_args(hints[name]))
+        if is_dataclass(current) and isinstance(value, Mapping):
+            filled[name] = fill_settings(current, value, f"{where}{name}.")
+            continue
+        if isinstance(value, bool) and bool not in kinds:
+            raise DataError(f"{where}{name} is {value}, expected another type")
+        names = (value,) if isinstance(value, str) and get_origin(hints[name]) is tuple else value
+        if names in ((), []) and current:
+            raise DataError(f"{where}{name} is empty, expected some")
+        filled[name] = validate(hints[name], merge(current, names), f"{where}{name}")
+    return replace(group, **filled)  # type: ignore[type-var]
+
+
+def merge(value: Any, changes: Any) -> Any:
+    """The changes, as far as they are mappings merged into the mapping that they change."""
+    if not (isinstance(value, Mapping) and isinstance(changes, Mapping)):
+        return changes
+    return {**value, **{name: merge(value.get(name), change) for name, change in changes.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +221,23 @@ class PaperComparison:
         """Ours − published; None without a published number."""
         return None if self.published is None else self.estimate.value - self.published
 
+    def to_json(self) -> dict[str, Any]:
+        """What `result.json` has of it."""
+        named = {name: getattr(self.estimate, name) for name in ("model", "measure", "data", "group", "statistic")}
+        numbers = {"value": self.estimate.value, "published": self.published, "difference": self.difference}
+        return {"item": self.item, **named, **numbers, "in_interval": self.in_interval}
+
     @property
     def in_interval(self) -> str | None:
         """Whether the published number lies in our interval; None without both."""
         if self.published is None or not self.estimate.has_interval:
             return None
         return "no" if self.estimate.excludes(self.published) else "yes"
+
+
+def short_name(model: str) -> str:
+    """A model's name without owner and revision."""
+    return model.rstrip("/").rpartition("/")[2].partition("@")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +251,11 @@ class PaperConclusion:
 Outputs = Mapping[Role, Path]  # output folders of the finished steps
 
 
+def folders_of(outputs: Outputs, name: str) -> dict[str, Path]:
+    """The output folders of the roles of one name, by what the role says next: mostly the model."""
+    return {role[1]: folder for role, folder in outputs.items() if role[0] == name}
+
+
 @dataclass(frozen=True, slots=True)
 class Study:
     """A paper to reproduce."""
@@ -220,17 +266,13 @@ class Study:
     citation: str  # BibTeX key in docs/references.bib
     models: tuple[str, ...]  # the paper's
     data: tuple[str, ...]  # the paper's, or our equivalent where it is not public
-    plan: Callable[[StudyOptions], Mapping[Role, Step]]
-    conclude: Callable[[Outputs, StudyOptions], PaperConclusion]
-    reduced: Mapping[str, Any] = field(default_factory=dict)  # overrides with `reduced`; `limit` too
-    settings: Mapping[str, Any] = field(default_factory=dict)  # the paper's
+    plan: Callable[[Any], Mapping[Role, Step]]  # of the options
+    conclude: Callable[[Outputs, Any], PaperConclusion]
+    options: type[StudyOptions] = StudyOptions  # the defaults of its settings are the paper's
+    reduced: Mapping[str, Any] = field(default_factory=dict)  # other values of options with `reduced`
     reduced_models: tuple[str, ...] = ()  # built-in models; empty: all masked ones
     fallback_data: Mapping[str, str] = field(default_factory=dict)  # built-in data if one is missing
-    repeats: bool = False  # whether it can train every cell with several seeds
-    judged: bool = False  # whether it takes people's judgements
-    parts: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # by table or figure: its roles, see `is_role_of`
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by table or figure: roles, see `is_role_of`
 
 
 @dataclass(frozen=True, slots=True)

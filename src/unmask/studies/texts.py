@@ -26,6 +26,12 @@ def find_text_file(name: str, data_dir: Path | None) -> Path | None:
     return next((path for path in paths if is_file(path)), None)
 
 
+def count_lines(path: Path) -> int:
+    """The number of lines of a file."""
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
 def select_corpus(names: str | Sequence[str], selection: Mapping[str, Any], data_dir: Path | None) -> TrainingCorpus:
     """A corpus from one or several files; every key of `selection` is optional.
 

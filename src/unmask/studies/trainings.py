@@ -21,6 +21,7 @@ def over_trainings(values: Sequence[Value]) -> Value:
     return mean_interval(np.array(numbers), rng=generator(0, "trainings"), unit="trainings")
 
 
-def deviation(values: Sequence[float]) -> float | None:
+def deviation(values: Sequence[Value]) -> float | None:
     """The standard deviation over trainings; None for one training, or where one has no score."""
-    return stdev(values) if len(values) > 1 and all(map(math.isfinite, values)) else None
+    numbers = [value.value for value in values]
+    return stdev(numbers) if len(numbers) > 1 and all(map(math.isfinite, numbers)) else None

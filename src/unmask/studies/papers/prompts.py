@@ -3,159 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from unmask import data as datasets
-from unmask.audit.result import load
 from unmask.core.errors import DataError, quote
+from unmask.core.options import option
 from unmask.core.types import Kind
-from unmask.findings import Section
-from unmask.prompts.folder import import_of_models, open_folder
-from unmask.studies.claims import claims_section
-from unmask.studies.papers.prompts_claims import model_changes, order_tests, preference_tests, rank_tests, type_tests
-from unmask.studies.papers.prompts_hld import (
-    Annotations,
-    asked_annotations,
-    biased_shares,
-    hld_finding,
-    rank_agreements,
-)
-from unmask.studies.papers.prompts_tables import (
-    TYPES,
-    Results,
-    example_finding,
-    rank_finding,
-    score_comparisons,
-    score_finding,
-    size_finding,
-)
-from unmask.studies.spec import Outputs, PaperComparison, PaperConclusion, Role, Step, StudyOptions
-from unmask.studies.steps import audits
+from unmask.studies.spec import Outputs, PaperConclusion, Role, Step, Study, StudyOptions
 
-ROLES = ("benchmark", "pairs", "answers")
+if TYPE_CHECKING:
+    from unmask.prompts.annotations import Annotation
+
 MEASURES: dict[Kind, tuple[str]] = {"masked": ("cps",), "causal": ("cll",)}
-CORPUS, OWN = "table-3", "table-4"
+TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
 OWN_PAIRS = "prompt-pairs"
 NOBODY = "anonymous"  # annotator of judgements without a name
 
 
-def plan(options: StudyOptions) -> dict[Role, Step]:
+@dataclass(frozen=True)
+class PromptsOptions(StudyOptions):
+    """The settings of `prompts`."""
+
+    prompts: int | None = option(None, "Prompts of each bias type.", shown="all", least=1)
+    top: int = option(2, "Words filled in per prompt.", least=1)
+    judgements: Path | None = option(None, "CSV of people's verdicts (model, prompt, verdict, judge).")
+
+
+def plan(options: PromptsOptions) -> dict[Role, Step]:
     """For every model: audits of the benchmark and of the completed prompts, and its answers to the prompts."""
-    of_type = options.settings["prompts"]
-    limit = of_type and of_type * len(TYPES)
-    own = options.data[1] if len(options.data) > 1 else OWN_PAIRS
-    _judgements(options)  # a mistake in the file ends the study before it begins
+    from unmask.studies.steps import audits
+
+    limit = options.prompts and options.prompts * len(TYPES)
+    pairs = options.data[1] if len(options.data) > 1 else OWN_PAIRS
+    load_judgements(options)  # a mistake in the file ends the study before it begins
     steps: dict[Role, Step] = {}
     for model in options.models:
         common = {**options.scoring, "model": model, "shard": options.shard}
         steps["benchmark", model] = audits.step(model, options.data[0], MEASURES, **common)
-        steps["pairs", model] = audits.step(model, own, MEASURES, **{**common, "limit": limit})
-        asked = {"limit": limit, "seed": options.seed, "top": options.settings["top"], "dtype": options.dtype}
+        steps["pairs", model] = audits.step(model, pairs, MEASURES, **{**common, "limit": limit})
+        asked = {"limit": limit, "seed": options.seed, "top": options.top, "dtype": options.dtype}
         kind, name = "unmask.studies.steps.prompts:ASKED", f"ask {model} the prompts"
         steps["answers", model] = Step.of(name, kind, asked, model=model, data="prompts")
     return steps
 
 
-def _judgements(options: StudyOptions) -> Annotations:
+def load_judgements(options: PromptsOptions) -> Mapping[str, Sequence[Annotation]]:
     """What people judged, by model; DataError for an unknown model or prompt."""
+    from unmask import data as datasets
+    from unmask.prompts.folder import import_of_models
+
     if options.judgements is None:
         return {}
-    by_model = import_of_models(Path(options.judgements), NOBODY, options.models)
+    by_model = import_of_models(options.judgements, NOBODY, options.models)
     known = {prompt.id for prompt in datasets.read("prompts")}
-    unknown = [each.prompt for given in by_model.values() for each in given if each.prompt not in known]
+    unknown = [annotation.prompt for of in by_model.values() for annotation in of if annotation.prompt not in known]
     if unknown:
         raise DataError(
-            f"{Path(options.judgements).name}: a judgement of {quote(unknown[0])}, which is none of the "
+            f"{options.judgements.name}: a judgement of {quote(unknown[0])}, which is none of the "
             f"{len(known)} prompts; expected prompts/0000 to prompts/{len(known) - 1:04}"
         )
     return by_model
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> PaperConclusion:
+def conclude(outputs: Outputs, options: PromptsOptions) -> PaperConclusion:
     """The paper's claims, its tables, and its second measure."""
-    folders = {name: {role[1]: path for role, path in outputs.items() if role[0] == name} for name in ROLES}
-    benchmark, own = ({model: load(path) for model, path in folders[name].items()} for name in ROLES[:2])
-    limits = {CORPUS: options.limit, OWN: options.settings["prompts"]}
-    scores = {
-        item: score_comparisons(results, item, limits[item]) for item, results in ((CORPUS, benchmark), (OWN, own))
-    }
-    answers = {model: open_folder(path).model_answers.answers for model, path in folders["answers"].items()}
-    annotations = asked_annotations(_judgements(options), answers)
-    shares = biased_shares(answers, annotations)
-    taus, notes = rank_agreements(answers, annotations, benchmark, options.seed)
-    tests = [
-        *preference_tests([*scores[CORPUS], *scores[OWN]]),
-        *order_tests(model_changes(benchmark, options.seed)),
-        *type_tests(benchmark),
-        *rank_tests(taus),
-    ]
-    sections = [
-        claims_section(tests, notes),
-        *_table_sections(benchmark, own, scores, options),
-        Section(
-            "hld",
-            "Human-level diagnosis",
-            "Share of prompts with a biased answer: by people where they judged, else by the rule for clear cases.",
-            hld_finding(answers, annotations, shares, taus, options.seed),
-            "The rule: of the likeliest words the likeliest listed one decides, so she against he after a nurse. "
-            "To judge the answers, fill in the columns judge and verdict (biased, not biased, undecided) of the CSV "
-            "file of the last table, and run the study again with --judgements FILE. The paper states that this "
-            "measure ranks bias types as Table V does, and prints no number for it.",
-        ),
-    ]
-    numbers = [PaperComparison("hld", estimate, None) for estimate in shares if estimate.group == "all"]
-    return PaperConclusion(sections, [*scores[CORPUS], *scores[OWN], *numbers])
+    from unmask.studies.results.prompts import replicate
+
+    return replicate(outputs, options)
 
 
-def _by_score(results: Results) -> Results:
-    """The models from the lowest metric score to the highest."""
-    return dict(sorted(results.items(), key=lambda entry: entry[1].headlines(published=True)[0].value))
-
-
-def _table_sections(
-    benchmark: Results, own: Results, scores: Mapping[str, Sequence[PaperComparison]], options: StudyOptions
-) -> list[Section]:
-    """Tables I to V."""
-    return [
-        Section(
-            "table-1",
-            "Table I: the benchmark's pairs",
-            "Pairs of the benchmark per bias type.",
-            size_finding(benchmark, options.limit),
-        ),
-        Section(
-            "table-2",
-            "Table II: examples",
-            "The first pair of every bias type in the benchmark and among the completed prompts.",
-            example_finding(benchmark, own),
-            "In each pair the first sentence is the stereotyping one.",
-        ),
-        Section(
-            "table-3",
-            "Table III: scores on the benchmark",
-            "Share of pairs in which the stereotyping sentence is likelier: all, and by direction.",
-            score_finding(scores[CORPUS], CORPUS, model_changes(_by_score(benchmark), options.seed)),
-            "The paper orders BERT, RoBERTa, ALBERT from least to most biased. Reasons for differences: published "
-            "numbers are of bert-base-uncased, roberta-large and albert-xxlarge-v2, lower-cased by the original "
-            "script for BERT and ALBERT. The original and its reproduction differ for RoBERTa: a misprint or another "
-            "revision of the weights.",
-        ),
-        Section(
-            "table-4",
-            "Table IV: scores on completed prompts",
-            "The same over completed prompts that set two groups against each other, in both directions.",
-            score_finding(scores[OWN], OWN, model_changes(_by_score(own), options.seed)),
-            "The paper's 100 prompts are not public and ours differ, so no number is compared. Its text gives BERT and "
-            "ALBERT the scores of RoBERTa in its Table IV, and RoBERTa theirs; the table is shown. Its scores fit 99 "
-            "pairs with 14 anti-stereo ones, none won, which it leaves out, and it reports no neutral pairs; ours have "
-            "40 anti-stereo pairs of 100.",
-        ),
-        Section(
-            "table-5",
-            "Table V: bias types in order",
-            "Bias types by the mean difference in log-likelihood, in nats.",
-            rank_finding({"benchmark": benchmark, "completed prompts": own}, options.limit),
-            "The paper does not say on which data it ranks. Reasons for differences: the mean difference grows with "
-            "sentence length, which differs between bias types.",
-        ),
-    ]
+PROMPTS = Study(
+    name="prompts",
+    title="Exploring social bias through prompt learning",
+    question="Which bias types are strongest in a model, by likelihood and by the words it fills in?",
+    citation="prompts-2023",
+    models=("bert-base-uncased", "roberta-large", "albert-xxlarge-v2"),
+    data=("crows-pairs", OWN_PAIRS),
+    plan=plan,
+    conclude=conclude,
+    options=PromptsOptions,
+    parts={
+        "Table I": ("benchmark",),
+        "Table II": ("benchmark", "pairs"),
+        "Table III": ("benchmark",),
+        "Table IV": ("pairs",),
+        "Table V": ("benchmark", "pairs"),
+        "human-level diagnosis": ("answers", "benchmark"),
+    },
+    reduced={"prompts": 8, "limit": 300},
+    reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
+    fallback_data={"crows-pairs": "nine-axes"},
+)

@@ -23,7 +23,7 @@ from unmask.findings.folder import result_folder
 from unmask.measures import find
 from unmask.models import Lm, open_lm
 from unmask.stats import estimates
-from unmask.studies.durations import forward_tokens
+from unmask.studies.forecast import forward_tokens
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 
 SHARDS = "shards"

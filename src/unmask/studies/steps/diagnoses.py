@@ -14,7 +14,7 @@ from unmask.diagnose.run import diagnose
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import RESULT, Result, build
 from unmask.findings.folder import create
-from unmask.studies.durations import forward_tokens
+from unmask.studies.forecast import forward_tokens
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import open_cached
 from unmask.studies.texts import find_text_file

@@ -18,7 +18,7 @@ from unmask.data.examples import Source
 from unmask.findings.storage import load_value
 from unmask.models import open_lm
 from unmask.studies.backends.ray import count_on_ray
-from unmask.studies.durations import OPTIMIZER, TOKENS
+from unmask.studies.forecast import OPTIMIZER, TOKENS
 from unmask.studies.graph import MISSING
 from unmask.studies.spec import Runtime, Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.texts import find_text_file

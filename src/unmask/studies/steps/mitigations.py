@@ -12,10 +12,10 @@ from unmask.mitigate import Method, MitigationContext, Outcome, TrainingOptions,
 from unmask.mitigate.checkpoint import WORK, make_checkpoint
 from unmask.mitigate.mlm import train_language_model
 from unmask.models import Engine, open_lm
-from unmask.studies.durations import OPTIMIZER
+from unmask.studies.forecast import OPTIMIZER
 from unmask.studies.spec import PACKAGE, Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import PAIRS_FILE
-from unmask.studies.texts import find_text_file, select_corpus
+from unmask.studies.texts import count_lines, find_text_file, select_corpus
 from unmask.training import TrainSettings
 
 PLAIN = "plain"  # further training on the unchanged text
@@ -37,13 +37,12 @@ def run_mitigation(context: StepContext) -> None:
     lists: dict[str, Any] = {name: folder / PAIRS_FILE for name, folder in context.inputs.items() if name == "pairs"}
     if table := parameters.get(NAME_TABLE):
         lists[NAME_TABLE] = find_text_file(context.runtime.place(table), context.runtime.data_dir)
-    train = {"lr" if name == "rate" else name: value for name, value in parameters["train"].items()}
     make_checkpoint(
         method,
         Engine(lm),
         texts,
         context.folder,
-        method.options(seed=parameters["seed"], **train, **parameters["choices"], **lists),
+        method.options(**{**parameters["train"], **parameters["choices"], **lists, "seed": parameters["seed"]}),
     )
 
 
@@ -101,10 +100,8 @@ def work_estimate(step: Step) -> WorkEstimate:
 
 def _lines(name: str) -> int:
     """The number of lines of a text, some 2,000 if it cannot be found here."""
-    if (path := find_text_file(name, None)) is None:
-        return 2_000
-    with path.open("rb") as file:
-        return sum(1 for _ in file)
+    path = find_text_file(name, None)
+    return count_lines(path) if path else 2_000
 
 
 MITIGATED = StepKind(run_mitigation, version=3, estimate_work=work_estimate, resumable=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unmask import data as datasets
 from unmask.prompts.run import prompts
-from unmask.studies.durations import TOKENS
+from unmask.studies.forecast import TOKENS
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import open_cached
 

@@ -23,10 +23,10 @@ from unmask.diagnose.run import diagnose
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import build
 from unmask.findings.folder import create
-from unmask.studies.durations import TOKENS
+from unmask.studies.forecast import TOKENS
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import open_cached
-from unmask.studies.texts import find_text_file
+from unmask.studies.texts import count_lines, find_text_file
 
 DIAGNOSIS = "paraphrase"
 NAME = "examples of the paper"
@@ -178,8 +178,7 @@ def work_estimate(step: Step) -> WorkEstimate:
     """One pass for every token of the pairs, of which a file has one in every line."""
     pairs = sum(1 + len(exchanges) for exchanges in step.parameters["examples"].values())
     if step.data[1:] and (path := find_text_file(step.data[1], None)):
-        with path.open("rb") as file:
-            pairs = sum(1 for _ in file)
+        pairs = count_lines(path)
     return WorkEstimate(2.0 * pairs * TOKENS * TOKENS)
 
 
