@@ -71,10 +71,7 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
         (("study", "aul", "--set", "draws=true", "--offline"), "draws is True, expected another type"),
         (("study", "aul", "--set", "draws=1", "--set", "draws.x=2", "--offline"), "'draws' was set to 1 before"),
         (("study", "debiasing", "--tasks", "x", "--offline"), "tasks has 'x', expected some of"),
-        (
-            ("study", "debiasing", "--set", "corpus=5", "--offline"),
-            "corpus: the content is 5: input should be a valid",
-        ),
+        (("study", "debiasing", "--set", "corpus=5", "--offline"), "corpus: the content is 5: input should be a valid"),
         (("study", "debiasing", "--set", "train=5", "--offline"), "train: the content is 5"),
         (("study", "debiasing", "--set", "train.epochs=-1", "--offline"), "epochs is -1, expected a number above 0"),
         (("study", "paraphrase", "--band", "-1", "--offline"), "band is -1.0, expected at least 0"),

@@ -15,8 +15,7 @@ from unmask.cli.study import _settings as parse_settings
 from unmask.core.errors import DataError
 from unmask.prompts.folder import import_of_models
 from unmask.studies.cache import RECORD, STEPS, STUDY, study_status
-from unmask.studies.forecast import forecast
-from unmask.studies.forecast import parts_table
+from unmask.studies.forecast import forecast, parts_table
 from unmask.studies.run import make_plan
 from unmask.studies.spec import Runtime, Step, StepContext
 from unmask.studies.steps.wordings import read_rewordings
