@@ -58,7 +58,7 @@ class GateEntry:
 def entries(result: GateResult) -> list[GateEntry]:
     """The verdicts, then what is missing, the failed checks, and what was not judged."""
     among = len(result.verdicts)
-    listed = [GateEntry(MARKS[each.answer], each.data, _name(each), describe(each, among)) for each in _told(result)]
+    listed = [GateEntry(MARKS[each.answer], each.data, _name(each), describe(each, among)) for each in _listed(result)]
     listed += _by_type(result)
     mark: Mark = "note" if result.allow_missing else "FAIL"
     listed += [GateEntry(mark, each.data, each.measure, f"missing: {each.detail}") for each in result.missing]
@@ -67,7 +67,7 @@ def entries(result: GateResult) -> list[GateEntry]:
     return [GateEntry(each.mark, *map(one_line, (each.data, each.name, each.text))) for each in listed]
 
 
-def _told(result: GateResult) -> list[Worsening]:
+def _listed(result: GateResult) -> list[Worsening]:
     """The verdicts over all items, and those on bias types that are worse."""
     return [each for each in result.verdicts if each.group == "all" or each.answer == "worse"]
 
@@ -266,7 +266,7 @@ def _correction(verdict: Worsening) -> str:
 def summary(result: GateResult) -> str:
     """Markdown for a pull request: the answer, a table of verdicts, and what could not be judged."""
     rows: list[tuple[Cell, ...]] = []
-    for each in _told(result):
+    for each in _listed(result):
         measure, name = _name(each).split(" ", 1)
         before, after, margin, detectable = (
             number(value, _digits(each)) for value in (each.a_value, each.b_value, each.margin, each.detectable)
