@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.diagnose.word_frequencies import _wordfreq
+from unmask.diagnose.words import _wordfreq
 from unmask.studies.backends.ray import import_ray
 from unmask.training.run import train
 from unmask.training.spec import TrainSettings

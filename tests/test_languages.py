@@ -20,7 +20,7 @@ from unmask.audit.result import AuditResult
 from unmask.cli import main
 from unmask.core.errors import DataError
 from unmask.data.language import WORD, language_of, main_script
-from unmask.diagnose.word_groups import changed_words
+from unmask.diagnose.words import changed_words
 from unmask.measures.spans import align_pair
 from unmask.models import open_lm
 

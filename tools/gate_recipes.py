@@ -31,7 +31,7 @@ from tools.train.loop import Budget, Recipe, device
 from tools.train.sampling import Stream
 from unmask import data
 from unmask.audit.gate import GateResult
-from unmask.diagnose.calibration import women_by_occupation
+from unmask.diagnose.psychometrics.doses import women_by_occupation
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
 from unmask.findings.numbers import number

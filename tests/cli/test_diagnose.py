@@ -45,7 +45,8 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["direktion"], "no diagnosis named 'direktion'. Did you mean direction"),
         (["human", "--data", "nine-axes"], "human cannot read nine-axes"),
-        (["direction", "--generate", "x.csv"], "--generate works with `paraphrase` only"),
+        (["direction", "--draws", "3"], "No such option: --draws"),
+        (["meaning", "--measure", "aul"], "No such option: --measure"),
         (["accuracy", "builtin-causal"], "accuracy needs masked models; builtin-causal is causal"),
     ],
 )
@@ -59,7 +60,7 @@ def test_bad_input_is_one_line(words: list[str], line: str, capsys: pytest.Captu
 @pytest.mark.thorough
 def test_paraphrases_are_written_for_review(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "proposals.csv"
-    assert code("diagnose", "paraphrase", "--generate", path, "--limit", "3", "--quiet") == 0
+    assert code("diagnose", "generate", path, "--limit", "3", "--quiet") == 0
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     sample = sample_dataset(data.load("nine-axes"), 3, seed=0)
     assert [row["original"] for row in rows if row["paraphrase"] == "0"] == [item.id for item in sample.items]

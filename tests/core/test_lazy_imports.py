@@ -14,7 +14,7 @@ import pytest
 
 from unmask.core.lazy_imports import LazyFunction, lazy_modules, lazy_names
 
-CATALOGUES = ("diagnose",)
+CATALOGUES = ("interchange",)
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ import unmask
 import zoo
 from unmask import Options
 from unmask import data as datasets
+from unmask.core.options import OptionGroup
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose.spec import Diagnosis, DiagnosisSettings
+from unmask.diagnose import Diagnosis, find
 from unmask.findings import Finding, Section, Table
 
 ROWS = (*range(14), 21, 25)  # the hard cases among them
@@ -41,16 +42,22 @@ def as_whole(data: Dataset) -> Dataset:
     return replace(data, card=replace(data.card, size=len(data.items)))
 
 
-def run(diagnoses: Sequence[str | Diagnosis], models: Sequence[Any] = (), **options: Any) -> tuple[Section, ...]:
-    """The section of every diagnosis in its result."""
-    return unmask.diagnose(diagnoses, models, **options).findings
+def run(
+    diagnoses: Sequence[str | Diagnosis],
+    models: Sequence[Any] = (),
+    settings: OptionGroup | None = None,
+    **options: Any,
+) -> tuple[Section, ...]:
+    """The section of every diagnosis in its result; `settings` are the options of the only one."""
+    groups = {find(diagnosis).name: settings for diagnosis in diagnoses if settings is not None}
+    return unmask.diagnose(diagnoses, models, **options, **groups).findings
 
 
 def finding(
     diagnosis: Diagnosis, architecture: str, data: Dataset, measures: Sequence[str] = (), **settings: Any
 ) -> Finding:
     """What the diagnosis finds of one tiny model."""
-    how = DiagnosisSettings(measures=tuple(measures), **settings)
+    how = diagnosis.options(measures=tuple(measures), **settings)
     (found,) = run([diagnosis], [zoo.folder(architecture)], data=data, settings=how, options=Options(store=False))
     return found.finding
 
@@ -59,6 +66,11 @@ def rows_of(finding: Finding, title: str) -> list[dict[str, Any]]:
     """The rows of the one table whose title begins so, by column."""
     (table,) = [one for one in finding.tables if one.title.startswith(title)]
     return dicts(table)
+
+
+def filled(finding: Finding) -> list[Table]:
+    """The tables that have rows: a result has no others."""
+    return [table for table in finding.tables if table.rows]
 
 
 def dicts(table: Table) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ import zoo
 from trained_models import half_trained_model, load_model, rows, training_data
 from unmask.core.errors import ModelError, UnknownName
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import ACCURACY
+from unmask.diagnose import UnitOptions
+from unmask.diagnose.accuracy import ACCURACY
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Value
 from unmask.stats.intervals import mean_test
@@ -33,7 +33,7 @@ Right = dict[tuple[int, str, int], bool]  # by row, side and place
 
 def diagnose(model: Path, data: Dataset, **settings: Any) -> Section:
     (section,) = run(
-        [ACCURACY], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
+        [ACCURACY], [model], data=data, settings=UnitOptions(**settings), options=unmask.Options(store=False)
     )
     return section
 
@@ -212,10 +212,10 @@ def test_after_an_audit_only_the_special_tokens_are_new() -> None:
 def test_published_numbers_stand_beside_the_same_model_and_all_of_the_data() -> None:
     of = section("bert-uncased", "stereoset")
     part = training_data()["stereoset"]
-    data, settings, paper_model = as_whole(part), DiagnosisSettings(), {"id": "google/roberta-large"}
+    data, settings, paper_model = as_whole(part), UnitOptions(), {"id": "google/roberta-large"}
     what = ACCURACY.observe(_subject(half_trained_model("bert-uncased")), data, settings)
-    named = ACCURACY.conclude([DiagnosisObservation(paper_model, data, what)], settings)
-    cut = ACCURACY.conclude([DiagnosisObservation(paper_model, part, what)], settings)
+    named = ACCURACY.conclude([DiagnosisObservation(paper_model, data, what)], settings).finding
+    cut = ACCURACY.conclude([DiagnosisObservation(paper_model, part, what)], settings).finding
     assert {row[-1] for row in (*cut.tables[0].rows, *cut.tables[2].rows)} == {None}
     paper = [row[-1] for row in named.tables[0].rows]
     assert paper == [None, None, 98.88, 98.88, 3.17, 3.17]
@@ -249,7 +249,7 @@ def test_one_pair_has_numbers_but_says_why_it_has_no_interval() -> None:
     assert isinstance(accuracy, Value)
     assert 0 < accuracy.value < 100
     assert accuracy.low != accuracy.low
-    assert "no interval, too few: 1 pairs" in of.finding.answers[0]
+    assert any(row[4].method == "too few: 1 pairs" for row in of.finding.tables[0].rows)
 
 
 def test_nothing_to_read_is_said_and_still_drawn() -> None:

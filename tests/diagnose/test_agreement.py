@@ -15,12 +15,12 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Outcome, Row
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import AGREEMENT
+from unmask.diagnose import UnitOptions
+from unmask.diagnose.agreement import AGREEMENT
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section, Value
 
-from .plainly import run, slow_scores
+from .plainly import filled, run, slow_scores
 
 MODELS = ("bert-uncased", "roberta", "xlm-roberta", "albert")
 MEASURES = ("aul", "sss", "all-masked")
@@ -38,7 +38,7 @@ def part() -> Dataset:
 @cache
 def found_by(models: tuple[str, ...], measures: tuple[str, ...] = MEASURES) -> Section:
     options = unmask.Options(store=False)
-    settings = DiagnosisSettings(measures=measures)
+    settings = UnitOptions(measures=measures)
     folders = [zoo.folder(model) for model in models]
     (found,) = run([AGREEMENT], folders, data=part(), settings=settings, options=options)
     return found
@@ -144,17 +144,17 @@ def concluded(**measures: dict[str, list[float]]) -> Any:
     one = {name.replace("_", "-"): made(name.replace("_", "-"), by) for name, by in measures.items()}
     number = len(next(iter(one.values())))
     data = datasets.from_records([("a b", "a c")] * number, name="own")
-    return AGREEMENT.conclude([DiagnosisObservation({"id": "m"}, data, one)], DiagnosisSettings())
+    return AGREEMENT.conclude([DiagnosisObservation({"id": "m"}, data, one)], UnitOptions()).finding
 
 
 def test_reverse_rankings_by_hand() -> None:
     up = {"age": [1.0, 1.1], "race": [2.0, 2.1], "sex": [3.0, 3.1]}
     down = {"age": [3.0, 3.1], "race": [2.0, 2.1], "sex": [1.0, 1.1]}
     finding = concluded(cps=up, aul=down)
-    (row,) = finding.tables[0].rows
+    (row,) = filled(finding)[0].rows
     assert row[4].method == "decided orders over 6 pairs"
     assert (row[4].value, row[4].low, row[4].high) == pytest.approx((-1.0, -1.0, -1.0))
-    assert [(row[2], row[4], row[5]) for row in finding.tables[1].rows] == [
+    assert [(row[2], row[4], row[5]) for row in filled(finding)[1].rows] == [
         ("age", 3, 1),
         ("race", 2, 2),
         ("sex", 1, 3),
@@ -165,13 +165,13 @@ def test_sizes_are_ranked_by_size() -> None:
     by = {"age": [4.0, -4.0], "race": [1.0, 1.0], "sex": [-2.0, -2.0]}
     finding = concluded(cps=by, sld=by)
     # cps: means 0, 1, -2; sld: sizes 4, 1, 2
-    assert [row[4:] for row in finding.tables[1].rows] == [(2, 1), (1, 3), (3, 2)]
+    assert [row[4:] for row in filled(finding)[1].rows] == [(2, 1), (1, 3), (3, 2)]
 
 
 def test_types_of_one_pair_are_not_ranked() -> None:
     by = {"age": [1.0, 2.0], "race": [2.0, 3.0], "sex": [3.0]}
     finding = concluded(cps=by, aul=by)
-    assert finding.tables == ()
+    assert not filled(finding)
     assert "fewer than 3 bias types" in finding.notes[1]
 
 
@@ -194,13 +194,13 @@ def by_writer(spread: float) -> Any:
 def test_orders_are_decided_over_writers_not_over_pairs() -> None:
     """Writers differ by 0.4 and pairs of one hardly: pairs taken for independent decide more orders than there are."""
     observations = by_writer(0.4)
-    (row,) = AGREEMENT.conclude(observations, DiagnosisSettings()).tables[0].rows
+    (row,) = filled(AGREEMENT.conclude(observations, UnitOptions()).finding)[0].rows
     assert row[4].method == "decided orders over 15 writers"
     assert (row[4].value, row[4].low, row[4].high) == pytest.approx((1.0, -1 / 3, 1.0))
-    (alone,) = AGREEMENT.conclude(observations, DiagnosisSettings(independent=True)).tables[0].rows
+    (alone,) = filled(AGREEMENT.conclude(observations, UnitOptions(independent=True)).finding)[0].rows
     assert alone[4].method == "decided orders over 30 pairs"
     assert alone[4].low == pytest.approx(1.0)
-    (estimate,) = AGREEMENT.estimates(observations, DiagnosisSettings())
+    (estimate,) = AGREEMENT.conclude(observations, UnitOptions()).estimates
     assert estimate.unit == "writer"
 
 
@@ -213,8 +213,8 @@ def test_a_type_of_one_writer_is_not_ranked() -> None:
         ]
         for name, some in seen.result.items()
     }
-    finding = AGREEMENT.conclude([replace(seen, result=rows)], DiagnosisSettings())
-    assert finding.tables == ()
+    finding = AGREEMENT.conclude([replace(seen, result=rows)], UnitOptions()).finding
+    assert not filled(finding)
     assert "fewer than 3 bias types with two scored pairs that share no writer" in finding.notes[1]
 
 

@@ -18,16 +18,15 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.types import Dataset, Outcome, Row
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import CONTROLS as DIAGNOSIS
-from unmask.diagnose.controls import CONTROLS, ControlRows
+from unmask.diagnose import UnitOptions
+from unmask.diagnose.controls import CONTROLS, DIAGNOSIS, ControlRows
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.models import Lm, open_lm
 
 from .plainly import rows_of, run
 
 OPTIONS = unmask.Options(store=False)
-SETTINGS = DiagnosisSettings(measures=("aul",))
+SETTINGS = UnitOptions(measures=("aul",))
 MEANING = ("exchanged", "neutral")  # controls in which no stereotype is stated
 
 
@@ -50,7 +49,7 @@ def rows(wins: int, n: int) -> list[Row]:
 def reaction(original: int, control: Mapping[str, int], n: int = 100) -> dict[str, dict[str, Any]]:
     """The rows of the table, by control, when so many of the originals and of the control versions are preferred."""
     result = ControlRows({"aul": (rows(original, n), {name: rows(wins, n) for name, wins in control.items()})}, ())
-    found = DIAGNOSIS.conclude([DiagnosisObservation({"id": "m"}, occupations(), result)], SETTINGS)
+    found = DIAGNOSIS.conclude([DiagnosisObservation({"id": "m"}, occupations(), result)], SETTINGS).finding
     return {row["control"]: row for row in rows_of(found, "Reactions to the controls")}
 
 

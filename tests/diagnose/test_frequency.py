@@ -18,15 +18,16 @@ from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Pair
 from unmask.data.pairs import from_records
-from unmask.diagnose.catalog import FREQUENCY
-from unmask.diagnose.published import published_value as printed_value
-from unmask.diagnose.word_frequencies import frequencies_for, read_counts
-from unmask.diagnose.word_groups import (
+from unmask.diagnose.frequency import FREQUENCY
+from unmask.diagnose.spec import published_value as printed_value
+from unmask.diagnose.words import (
     AMBIGUOUS,
     GRAMMAR,
     GroupWord,
     changed_words,
+    frequencies_for,
     mean_ranks,
+    read_counts,
     top_words,
     words,
     words_by_group,

@@ -23,21 +23,23 @@ from unmask import data as datasets
 from unmask.audit.session import Session, engine_for
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose.catalog import PARAPHRASE
-from unmask.diagnose.generate import NO_WORDNET, GenerationRules, generate, generate_file, write_proposals
-from unmask.diagnose.generate import wordnet as wordnet_module
-from unmask.diagnose.generate.candidates import (
+from unmask.diagnose.paraphrase import PARAPHRASE
+from unmask.diagnose.paraphrase import lexicon as wordnet_module
+from unmask.diagnose.paraphrase.candidates import (
     Candidate,
+    Target,
+    changed_words,
     fillers,
     likeliest_form,
     plausibility,
     propose_candidates,
+    shared_words,
     similarity,
+    targets,
 )
-from unmask.diagnose.generate.targets import Target, changed_words, shared_words, targets
-from unmask.diagnose.generate.wordnet import WordNet, find_wordnet
-from unmask.diagnose.generate.words import Form, inflect, is_usable, readings
 from unmask.diagnose.paraphrase.families import family_set
+from unmask.diagnose.paraphrase.generate import NO_WORDNET, GenerationRules, generate, generate_file, write_proposals
+from unmask.diagnose.paraphrase.lexicon import Form, WordNet, find_wordnet, inflect, is_usable, readings
 from unmask.measures import find
 from unmask.models import open_lm
 
@@ -526,7 +528,7 @@ def test_pairs_without_a_target_keep_their_original() -> None:
 
 
 def test_without_lemminflect_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from unmask.diagnose.generate import words
+    from unmask.diagnose.paraphrase import lexicon as words
 
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)

@@ -20,8 +20,7 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import HUMAN
+from unmask.diagnose.human import HUMAN, HumanOptions
 from unmask.findings import Section, Value
 
 from .plainly import run, slow_scores
@@ -59,7 +58,7 @@ def part(rows: tuple[int, ...] = ROWS) -> Dataset:
 
 
 def found_by(architecture: str, data: Dataset, **settings: Any) -> Section:
-    chosen = DiagnosisSettings(measures=MEASURES[architecture], **settings)
+    chosen = HumanOptions(measures=MEASURES[architecture], **settings)
     options = unmask.Options(store=False)
     (found,) = run([HUMAN], [zoo.folder(architecture)], data=data, settings=chosen, options=options)
     return found
@@ -191,7 +190,7 @@ def test_the_curve_runs_from_corner_to_corner() -> None:
 def test_people_who_all_agree_leave_no_curve() -> None:
     sure = tuple(row for row in ROWS if people(0)[f"crows-pairs/{row:04}"] > 3)[:4]
     found = found_by("roberta", part(sure))
-    assert found.finding.tables[0].rows == ()
+    assert not any(table.title.startswith(("Area", "Measures compared")) for table in found.finding.tables)
     assert found.finding.plots == ()
     assert "in all of 4 pairs" in found.finding.notes[0]
 
@@ -211,7 +210,7 @@ def test_pairs_without_votes_are_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize("votes", [0, 6])
 def test_a_threshold_nobody_can_miss_or_reach_is_refused(votes: int) -> None:
-    with pytest.raises(DataError, match="expected 1 to 5: of six people"):
+    with pytest.raises(DataError, match=f"votes is {votes}, expected at"):
         found_by("roberta", part(), votes=votes)
 
 

@@ -19,9 +19,8 @@ import zoo
 from trained_models import half_trained_model, load_model, rows, training_data
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import MEANING
-from unmask.diagnose.shuffle import encode_sentences, random_orders, reorder, shuffled_words
+from unmask.diagnose.meaning import MEANING, MeaningOptions, random_orders, reorder, shuffled_words
+from unmask.diagnose.scores import encode_sentences
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Section
 from unmask.models import open_lm
@@ -34,7 +33,7 @@ BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 
 def diagnose(model: Path, data: Dataset, **settings: Any) -> Section:
     (section,) = run(
-        [MEANING], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
+        [MEANING], [model], data=data, settings=MeaningOptions(**settings), options=unmask.Options(store=False)
     )
     return section
 
@@ -211,8 +210,8 @@ def test_a_shuffle_depends_on_seed_item_and_draw_alone() -> None:
 
 def test_fewer_draws_are_the_first_of_more() -> None:
     model, data = half_trained_model("bert-uncased"), training_data()["stereoset"]
-    run([MEANING], [model], data=data, settings=DiagnosisSettings(draws=3))
-    (fewer,) = run([MEANING], [model], data=data, settings=DiagnosisSettings(draws=1))
+    run([MEANING], [model], data=data, settings=MeaningOptions(draws=3))
+    (fewer,) = run([MEANING], [model], data=data, settings=MeaningOptions(draws=1))
     assert ": 0 new sentences run" in fewer.foot
 
 
@@ -232,18 +231,22 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
     part = training_data()["stereoset"]
     data = as_whole(part)
     subject = Session(Engine(open_lm(str(half_trained_model("bert-uncased")))))
-    what = MEANING.observe(subject, data, DiagnosisSettings(draws=1))
-    of = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1))
+    what = MEANING.observe(subject, data, MeaningOptions(draws=1))
+    of = MEANING.conclude(
+        [DiagnosisObservation({"id": "albert-large-v2"}, data, what)], MeaningOptions(draws=1)
+    ).finding
     assert [row[-1] for row in of.tables[0].rows] == [*[81.19, 73.18, None, 76.08] * 2, None, 76.08]
     assert [row[-1] for row in of.tables[1].rows] == [*[8.01, None, 5.11] * 2, None]
-    cut = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, part, what)], DiagnosisSettings(draws=1))
+    cut = MEANING.conclude(
+        [DiagnosisObservation({"id": "albert-large-v2"}, part, what)], MeaningOptions(draws=1)
+    ).finding
     assert {row[-1] for table in cut.tables for row in table.rows} == {None}
 
 
 def test_one_pair_says_why_it_has_no_interval() -> None:
     data = training_data()["stereoset"]
     of = diagnose(half_trained_model("bert-uncased"), replace(data, items=data.items[1:2]), draws=2)
-    assert all("no interval, too few: 1 pairs" in answer for answer in of.finding.answers)
+    assert {row[4].method for row in of.finding.tables[1].rows} == {"too few: 1 pairs"}
 
 
 def test_nothing_to_read_is_said_and_still_drawn() -> None:

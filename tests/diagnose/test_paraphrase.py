@@ -19,10 +19,8 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Pair
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import PARAPHRASE
+from unmask.diagnose.paraphrase import PARAPHRASE, FamilyOptions, published_agreement
 from unmask.diagnose.paraphrase.families import PER_TOKEN, SUM, Family, FamilyVerdicts, family_set
-from unmask.diagnose.paraphrase.tables import published_agreement
 from unmask.findings import Section
 
 from .plainly import run
@@ -189,7 +187,7 @@ def test_other_measures_keep_their_own_scale() -> None:
         [PARAPHRASE],
         [zoo.folder("bert-uncased")],
         data=data,
-        settings=DiagnosisSettings(measures=("aul", "pll", "sld"), band=0.3),
+        settings=FamilyOptions(measures=("aul", "pll", "sld"), band=0.3),
         options=OPTIONS,
     )
     rows = table(found, "Nearly equally")

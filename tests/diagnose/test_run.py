@@ -15,11 +15,9 @@ import zoo
 from unmask import data as datasets
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, StatsError, UnknownName
-from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
-from unmask.diagnose import DIAGNOSES, find
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Finding, Plot, Table, Value
+from unmask.diagnose import DIAGNOSES, Diagnosis, DiagnosisObservation, UnitOptions, find
+from unmask.findings import Conclusion, Finding, Plot, Table, Value
 from unmask.findings.charts import intervals
 from unmask.findings.html import page
 from unmask.findings.model import format_cell
@@ -29,19 +27,21 @@ from .plainly import run
 LIMIT = unmask.Options(limit=6)
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, float]:
+def observe(subject: Session, data: Dataset, settings: UnitOptions) -> dict[str, float]:
     """The differences of the first measure."""
     measures = subject.pair_measures(data, settings.measures)[:1]
     (rows,) = subject.scores(data, measures).values()
     return {one.item.id: one.row.difference for one in rows}
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """One row a model and dataset."""
+def conclude(seen: Sequence[DiagnosisObservation], settings: UnitOptions) -> Conclusion:
+    """One row, one defined and one undefined estimate a model and dataset."""
     rows = [(one.model["id"], one.data.card.name, Value(1.5, 1.0, 2.0), float("nan"), 0.2) for one in seen]
     drawn = intervals([{"label": "a", "value": 1.0, "low": 0.5, "high": 2.0}], axis="value", null=1.0)
     table = Table("Toy <table>", ("model", "data", "value", "empty", "p"), tuple(rows), "A note.")
-    return Finding(("an answer",), (table,), (Plot("toy", "A toy", "A dot.", drawn),), ("a note",))
+    finding = Finding(("an answer",), (table,), (Plot("toy", "A toy", "A dot.", drawn),), ("a note",))
+    values = (Value(1.5, 1.0, 2.0, "made up"), Value(float("nan")))
+    return Conclusion(finding, tuple(one.estimate("toy/cps", "size", value, n=6) for one in seen for value in values))
 
 
 TOY = Diagnosis("toy", "Toy", "Is it a toy?", observe, conclude, "gbef-2023")
@@ -61,12 +61,6 @@ PICKY = Diagnosis(
 def bert() -> str:
     """A tiny masked model."""
     return str(zoo.folder("bert-uncased"))
-
-
-def estimates(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
-    """One defined and one undefined estimate a model and dataset."""
-    values = (Value(1.5, 1.0, 2.0, "made up"), Value(float("nan")))
-    return [one.estimate("toy/cps", "size", value, n=6) for one in seen for value in values]
 
 
 def test_every_diagnosis_is_found_by_its_name_or_is_one() -> None:
@@ -101,18 +95,20 @@ def test_no_path_of_a_model_enters_the_result(tmp_path: Path) -> None:
 
 
 def test_estimates_name_their_model_only_where_there_are_several() -> None:
-    toy = replace(TOY, estimates=estimates)
-    (one,) = unmask.diagnose(toy, bert(), data="nine-axes", options=LIMIT).estimates
+    (one,) = unmask.diagnose(TOY, bert(), data="nine-axes", options=LIMIT).estimates
     assert (one.model, one.measure, one.data, one.value, one.n) == ("", "toy/cps", "nine-axes", 1.5, 6)
-    both = unmask.diagnose(toy, [bert(), zoo.folder("roberta")], data="nine-axes", options=LIMIT).estimates
+    both = unmask.diagnose(TOY, [bert(), zoo.folder("roberta")], data="nine-axes", options=LIMIT).estimates
     assert [each.model for each in both] == ["bert-uncased", "roberta"]
 
 
-def test_every_diagnosis_lists_estimates() -> None:
-    without = [
-        name for name, diagnosis in DIAGNOSES.items() if not getattr(diagnosis.estimates, "module", "").endswith(name)
-    ]
-    assert without == []
+def test_options_are_those_of_the_diagnoses_and_no_others() -> None:
+    """An option that no diagnosis asked for uses would be ignored in silence."""
+    with pytest.raises(UnknownName, match="no option named 'draws'"):
+        unmask.diagnose(["direction", "length"], bert(), data="nine-axes", draws=3)
+    result = unmask.diagnose(["direction", "meaning"], bert(), data="nine-axes", draws=2, measures="aul", options=LIMIT)
+    assert {row["measure"] for row in result.meta["findings"][0]["tables"][0]["rows"]} == {"aul"}
+    (draws,) = {row["draws"] for row in result.meta["findings"][1]["tables"][0]["rows"]} - {None}
+    assert draws == 2
 
 
 def test_after_an_audit_only_what_is_new_is_asked() -> None:
@@ -128,9 +124,9 @@ def test_scores_are_those_of_an_audit() -> None:
     audited = {row["item"]: row["difference"] for row in result.items.to_pylist()}
     kept: list[DiagnosisObservation] = []
 
-    def keep(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+    def keep(seen: Sequence[DiagnosisObservation], settings: UnitOptions) -> Conclusion:
         kept.extend(seen)
-        return Finding((), ())
+        return Conclusion(Finding((), ()))
 
     run([Diagnosis("keep", "", "", observe, keep, "")], [bert()], data="nine-axes", options=LIMIT)
     assert kept[0].result == audited
@@ -161,7 +157,7 @@ def test_of_several_one_whose_data_is_not_there_is_left_out() -> None:
 
 
 def test_of_several_one_that_fails_does_not_end_the_others() -> None:
-    def refuse(subject: Session, data: Dataset, settings: DiagnosisSettings) -> None:
+    def refuse(subject: Session, data: Dataset, settings: UnitOptions) -> None:
         raise DataError("no counts; give a file")
 
     broken = replace(TOY, name="broken", observe=refuse)
@@ -173,7 +169,7 @@ def test_of_several_one_that_fails_does_not_end_the_others() -> None:
 
 
 def test_of_several_one_without_a_conclusion_does_not_end_the_others() -> None:
-    def refuse(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+    def refuse(seen: Sequence[DiagnosisObservation], settings: UnitOptions) -> Conclusion:
         raise StatsError("nothing was scored")
 
     broken = replace(TOY, name="broken", conclude=refuse)

@@ -13,15 +13,14 @@ import pytest
 import unmask
 import zoo
 from unmask import data as datasets
-from unmask.core.errors import DataError, StatsError
+from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Row
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import STABILITY
 from unmask.diagnose.spec import DiagnosisObservation
+from unmask.diagnose.stability import STABILITY, StabilityOptions
 from unmask.findings import Section, Table, Value
 from unmask.stats.power import required_pairs, required_pairs_between
 
-from .plainly import independent, run, slow_outcome, slow_scores
+from .plainly import filled, independent, run, slow_outcome, slow_scores
 
 MEASURES = {"bert-uncased": ("cps", "sss", "sld"), "roberta": ("aul", "sld"), "gpt2": ("ll", "sld")}
 PAIRS = 22
@@ -36,7 +35,7 @@ def part(number: int = PAIRS) -> Dataset:
 
 def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **settings: Any) -> Section:
     folders = [zoo.folder(model) for model in models]
-    options, chosen = unmask.Options(store=False), DiagnosisSettings(measures=measures, **settings)
+    options, chosen = unmask.Options(store=False), StabilityOptions(measures=measures, **settings)
     (found,) = run([STABILITY], folders, data=data, settings=chosen, options=options)
     return found
 
@@ -134,7 +133,7 @@ def test_models_that_agree_on_everything_cannot_be_told_apart() -> None:
     data = part(6)
     won = [Row("aul", "crows-pairs", item.id, item.groups, {"more": 1.0, "less": 0.0}, "more") for item in data.items]
     seen = [DiagnosisObservation({"id": model}, data, {"aul": won}) for model in ("one", "other")]
-    (row,) = STABILITY.conclude(seen, DiagnosisSettings()).tables[2].rows
+    (row,) = STABILITY.conclude(seen, StabilityOptions()).finding.tables[2].rows
     assert (row[4].value, row[6], row[8]) == (0.0, 0.0, None)  # type: ignore[union-attr]
 
 
@@ -155,7 +154,7 @@ def test_nothing_scored_is_said() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(StatsError, match="effect is 60"):
+    with pytest.raises(DataError, match="effect is 60"):
         found_by(["roberta"], part(2), ("aul",), effect=60.0)
     with pytest.raises(DataError, match="cannot read pronoun-templates: its items are templates"):
         found_by(["roberta"], datasets.load("pronoun-templates"), ("aul",))
@@ -177,8 +176,8 @@ def test_writers_are_halved_and_their_design_effect_counts() -> None:
     """Of 24 writers of 5 pairs, all won or all lost, the pairs are worth one each: five times as many are needed."""
     data, rows = of_writers(*(5,) * 24)
     seen = [DiagnosisObservation({"id": "m"}, data, {"aul": rows})]
-    found = STABILITY.conclude(seen, DiagnosisSettings(effect=10.0))
-    halves, needed, by_size = found.tables
+    found = STABILITY.conclude(seen, StabilityOptions(effect=10.0)).finding
+    halves, needed, by_size = filled(found)
     (row,) = halves.rows
     assert row[4:6] == (120, "24 writers")
     assert row[7] == pytest.approx(2 * 50 / math.sqrt(23), rel=0.1)  # two standard errors over writers
@@ -187,19 +186,19 @@ def test_writers_are_halved_and_their_design_effect_counts() -> None:
     assert power[5] == pytest.approx(power[7] * required_pairs(10.0), rel=0.01)  # type: ignore[operator]
     assert [each[4:6] for each in by_size.rows] == [("20 writers", 100), ("24 writers", 120)]
     assert "halves of 120 pairs of 24 writers" in found.answers[0]
-    alone = STABILITY.conclude(seen, DiagnosisSettings(effect=10.0, independent=True))
+    alone = STABILITY.conclude(seen, StabilityOptions(effect=10.0, independent=True)).finding
     assert alone.tables[0].rows[0][5] == "120 pairs"
     assert alone.tables[0].rows[0][7] == pytest.approx(2 * 50 / math.sqrt(119), rel=0.1)
     assert alone.tables[1].rows[0][5:] == (required_pairs(10.0), pytest.approx(13.3, abs=0.2), 1.0)
-    (estimate, *_) = STABILITY.estimates(seen, DiagnosisSettings())
+    (estimate, *_) = STABILITY.conclude(seen, StabilityOptions()).estimates
     assert estimate.unit == "writer"
 
 
 def test_one_writer_is_too_few_to_plan_with() -> None:
     data, rows = of_writers(0, 6)
     rows[0] = replace(rows[0], outcome="less", scores={"more": 0.0, "less": 1.0})
-    found = STABILITY.conclude([DiagnosisObservation({"id": "m"}, data, {"aul": rows})], DiagnosisSettings())
-    halves, needed, _ = found.tables
+    found = STABILITY.conclude([DiagnosisObservation({"id": "m"}, data, {"aul": rows})], StabilityOptions()).finding
+    halves, needed, _ = filled(found)
     assert halves.rows[0][7] is None
     assert halves.rows[0][6].method == "too few: 1 writer"  # type: ignore[union-attr]
     assert needed.rows[0][5:] == (None, None, None)

@@ -14,11 +14,10 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Row
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.catalog import VALIDITY
-from unmask.diagnose.doses import dosed_models, read_doses
+from unmask.diagnose.psychometrics import VALIDITY
+from unmask.diagnose.psychometrics.doses import dosed_models, read_doses
+from unmask.diagnose.psychometrics.validity import DosedScores, ValidityOptions
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.diagnose.validity import DosedScores
 from unmask.findings import Finding
 from unmask.models.builtin import SIBLINGS
 
@@ -41,7 +40,7 @@ def population(folder: Path) -> Path:
 
 def concluded(folder: Path, follows: dict[str, str]) -> Finding:
     """What is concluded when the score of each measure on every bias type follows one dose, its own, or none."""
-    settings = DiagnosisSettings(doses=population(folder))
+    settings = ValidityOptions(doses=population(folder))
     rng = np.random.default_rng(0)
     data, doses = datasets.load("nine-axes"), {"age": AGE, "religion": RELIGION}
     trends = {**doses, "none": (0,) * len(AGE)}
@@ -68,7 +67,7 @@ def concluded(folder: Path, follows: dict[str, str]) -> Finding:
         }
         lengths = {f"{axis}/{item}": float(item % 3) for axis in doses for item in range(40)}
         seen.append(DiagnosisObservation({"id": f"m{number}"}, data, DosedScores(rows, {}, lengths)))
-    return VALIDITY.conclude(seen, settings)
+    return VALIDITY.conclude(seen, settings).finding
 
 
 def test_a_measure_follows_the_doses_that_it_rises_with(tmp_path: Path) -> None:
@@ -76,7 +75,7 @@ def test_a_measure_follows_the_doses_that_it_rises_with(tmp_path: Path) -> None:
     trusted = {(row["measure"], row["statistic"]): row["follows"] for row in rows_of(found, "Which measure")}
     assert trusted["aul", "mean-difference"] == "age, religion"
     assert trusted["cps", "mean-difference"] == "age"
-    assert "follows the doses best: aul" in found.answers[1]
+    assert "aul" in found.answers[1]  # the best of all
     by = {
         (row["measure"], row["statistic"], row["scored on"]): row
         for row in rows_of(found, "Correlations with every dose")
@@ -89,15 +88,15 @@ def test_a_measure_follows_the_doses_that_it_rises_with(tmp_path: Path) -> None:
 def test_the_best_of_measures_of_noise_follows_nothing(tmp_path: Path) -> None:
     """The first of the table was said to follow best, and in the next line not to follow."""
     found = concluded(tmp_path, {"cps": "none", "aul": "none"})
-    assert found.answers[1] == "no measure is shown to follow a dose"
-    assert "aul (bias-score)" in found.answers[2]
+    assert not any(line.startswith("best") for line in found.answers)
+    assert "aul (bias-score)" in found.answers[1]
 
 
 def test_every_measure_is_scored_on_the_items_of_each_bias_type(tmp_path: Path) -> None:
     for name in ("low", "middle", "high"):
         shutil.copytree(zoo.folder("bert-uncased"), tmp_path / name)
     doses = table(tmp_path, "model,age,occupation\nlow,-1,2\nmiddle,0,0\nhigh,1,1\n")
-    settings = DiagnosisSettings(doses=doses, measures=("aul", "ppd"), items=4)
+    settings = ValidityOptions(doses=doses, measures=("aul", "ppd"), items=4)
     options = unmask.Options(store=False)
     names = ("nine-axes", "triple-gender", "pronoun-templates")
     (found,) = run([VALIDITY], data=names, settings=settings, options=options)
@@ -145,7 +144,7 @@ def test_a_table_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path, text
 
 def test_a_model_that_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="'bert-uncased' are not known, only those of m0 and 7 more"):
-        run([VALIDITY], [zoo.folder("bert-uncased")], settings=DiagnosisSettings(doses=population(tmp_path)))
+        run([VALIDITY], [zoo.folder("bert-uncased")], settings=ValidityOptions(doses=population(tmp_path)))
 
 
 def test_data_without_an_item_of_the_doses_are_refused(tmp_path: Path) -> None:
@@ -154,4 +153,4 @@ def test_data_without_an_item_of_the_doses_are_refused(tmp_path: Path) -> None:
     doses = table(tmp_path, "model,weather\nlow,-1\nmiddle,0\nhigh,1\n")
     data = replace(datasets.load("nine-axes"), items=datasets.load("nine-axes").items[:3])
     with pytest.raises(DataError, match="no item of the data has one of the categories weather"):
-        run([VALIDITY], data=data, settings=DiagnosisSettings(doses=doses), options=unmask.Options(store=False))
+        run([VALIDITY], data=data, settings=ValidityOptions(doses=doses), options=unmask.Options(store=False))

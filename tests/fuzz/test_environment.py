@@ -12,7 +12,7 @@ from tests.fuzz.harness import BUDGET, Boundary, fuzz
 from unmask.core import environment
 from unmask.core.files import cache_dir
 from unmask.data.files import data_dirs
-from unmask.diagnose.generate.wordnet import find_wordnet
+from unmask.diagnose.paraphrase.lexicon import find_wordnet
 from unmask.training.distributed import is_main_process, world_size
 
 VARIABLES = (

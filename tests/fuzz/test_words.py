@@ -17,9 +17,9 @@ from unmask.corpus.matching import Matcher
 from unmask.corpus.terms import TermSets, builtin_terms, read_lists, read_terms, with_lexicon
 from unmask.data.documents import Document
 from unmask.data.formats import read_words
-from unmask.diagnose.doses import read_doses
-from unmask.diagnose.generate.wordnet import WordNet
-from unmask.diagnose.word_frequencies import read_counts
+from unmask.diagnose.paraphrase.lexicon import WordNet
+from unmask.diagnose.psychometrics.doses import read_doses
+from unmask.diagnose.words import read_counts
 from unmask.mitigate.methods.prompt import PromptOptions
 from unmask.mitigate.swap import Swapper, build_lexicon, mark_words, read_names, read_pairs
 from unmask.mitigate.vectors import read_similarities

@@ -24,7 +24,7 @@ from unmask.core.estimate import Estimate
 from unmask.core.files import to_json
 from unmask.core.options import Options
 from unmask.data.texts import load_corpus
-from unmask.diagnose.published import published_numbers
+from unmask.diagnose.spec import published_numbers
 from unmask.findings import Finding, Plot, Section, Table, Value, charts
 from unmask.findings.envelope import Result, build
 from unmask.findings.storage import with_unique_plots

@@ -21,7 +21,7 @@ import yaml
 
 from tools.train.planted import FRAMES
 from unmask.data.templates import FORMS, article, fill_template
-from unmask.diagnose.calibration import women_by_occupation
+from unmask.diagnose.psychometrics.doses import women_by_occupation
 
 AXES = ("occupation", "religion", "age")
 OCCUPATION = AXES[0]  # and gender; the other axes are in planted.yaml

@@ -17,7 +17,7 @@ from tools.train.loop import Budget, Recipe, device, train
 from tools.train.planted import sentences
 from tools.train.sampling import Stream
 from unmask.data.templates import FORMS
-from unmask.diagnose.calibration import women_by_occupation
+from unmask.diagnose.psychometrics.doses import women_by_occupation
 
 DOSES = (-3, -2, -1, 0, 1, 2, 3)
 RANK, PLANTED = 8, 20_000  # of the changes; sentences planted

@@ -210,13 +210,12 @@ class _Block:
 
     def _differences(self, measure: Measure, precision: str) -> Differences:
         """What is still in this precision, less what rounding to decimals hides; not what cannot be scored in any."""
-        hidden = 0.0 if measure.decimals is None else 10.0**-measure.decimals
         again = (NOT_FINITE, SCORE_NOT_FINITE)
         column = [self.scores[item.id, measure.name] for item in self.items]
         return Differences(
             np.array(
                 [
-                    _gap(scored) - hidden
+                    _gap(scored) - measure.resolution
                     if scored.row.precision == precision and (scored.row.scores or scored.row.reason in again)
                     else nan
                     for scored in column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,33 +11,23 @@ import typer
 
 from unmask.cli import options
 from unmask.cli.console import new_folder, split_names
-from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options
 from unmask.core.progress import progress_bar
 from unmask.core.signals import READINGS, keep
-from unmask.diagnose.spec import DiagnosisSettings
+from unmask.diagnose import EVERYTHING
 from unmask.findings.terminal import console, show_sections
 
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
 
 
-@options.with_groups
-def diagnose(  # noqa: PLR0913, PLR0917 - the parts of the command
-    name: Annotated[str, typer.Argument(help="Diagnosis (see `unmask list diagnoses`), or `all`.")],
+def diagnose(  # noqa: PLR0913 - the parts of the command
+    name: str,
     models: options.Models = None,
     data: options.Data = None,
-    measure: options.Measures = None,
     out: options.Out = None,
-    generate: Annotated[
-        Path | None,
-        typer.Option(help="With `paraphrase`: write candidate paraphrases of the data to this CSV, for review."),
-    ] = None,
-    wordnet: Annotated[
-        Path | None, typer.Option(help="With --generate: WordNet folder.", show_default="the usual places")
-    ] = None,
     *,
-    settings: DiagnosisSettings,
+    groups: options.Groups,
     opening: Opening,
     run: Options,
     output: options.Output,
@@ -45,33 +36,18 @@ def diagnose(  # noqa: PLR0913, PLR0917 - the parts of the command
 
     Cached model outputs are shared with `unmask audit`: only new inputs are run through the model.
     """
-    from unmask.diagnose import DIAGNOSES, EVERYTHING
-
-    names: str | list[str] = name if name == EVERYTHING else split_names([name])
-    if names != EVERYTHING:
-        DIAGNOSES.find_all(names)  # an unknown name is an error before torch is imported
-    from unmask.diagnose.generate import generate_file
     from unmask.diagnose.run import diagnose as run_diagnoses
 
-    datasets = split_names(data)
     keep(READINGS if run.store else "")
     with progress_bar(quiet=output.quiet) as progress:
-        run = replace(run, progress=progress)
-        if generate is not None:
-            if name != "paraphrase" or len(models or []) > 1 or len(datasets) > 1:
-                raise DataError("--generate works with `paraphrase` only, with one model and one dataset")
-            first = next(iter(models or []), None), next(iter(datasets), None)
-            made = generate_file(generate, *first, wordnet=wordnet, opening=opening, options=run)
-            console().print(made.describe(generate), soft_wrap=True)
-            return
         result = run_diagnoses(
-            names,
+            name if name == EVERYTHING else list(groups),
             models or [],
-            data=datasets,
+            data=split_names(data),
             out=out or new_folder(name),
-            settings=replace(settings, measures=tuple(split_names(measure))),
             opening=opening,
-            options=run,
+            options=replace(run, progress=progress),
+            **groups,
         )
     output.finish(result, show)
 
@@ -82,3 +58,31 @@ def show(result: Result) -> None:
     for section in result.findings:
         show_sections([section], screen)
         screen.print(f"  {section.foot}\n")
+
+
+app = options.things_app(
+    diagnose, "unmask.diagnose:DIAGNOSES", metavar="DIAGNOSIS", about=attrgetter("question"), several=EVERYTHING
+)
+
+
+@app.command(short_help="Write candidate paraphrases of pairs to a file, for review and `diagnose paraphrase`.")
+@options.with_groups
+def generate(  # noqa: PLR0913 - the parts of the command
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="CSV file for the candidates.")],
+    model: options.Model = None,
+    data: Annotated[str | None, typer.Option(help="Dataset or file of pairs.", show_default="nine-axes")] = None,
+    wordnet: Annotated[Path | None, typer.Option(help="WordNet folder.", show_default="the usual places")] = None,
+    *,
+    opening: Opening,
+    run: Options,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress output.")] = False,
+) -> None:
+    """Write candidate paraphrases of pairs to a file, for review; `unmask diagnose paraphrase --data FILE` reads it."""
+    from unmask.diagnose.paraphrase.generate import generate_file
+
+    keep(READINGS if run.store else "")
+    with progress_bar(quiet=quiet) as progress:
+        made = generate_file(
+            path, model, data, wordnet=wordnet, opening=opening, options=replace(run, progress=progress)
+        )
+    console().print(made.describe(path), soft_wrap=True)

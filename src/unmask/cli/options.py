@@ -63,6 +63,7 @@ Data = Annotated[
 Measures = Annotated[
     list[str] | None, typer.Option("--measure", help="Measure; can be repeated.", autocompletion=complete_measures)
 ]
+COMPLETIONS = {"measures": complete_measures}  # by the field of an option group
 Groups = Mapping[str, OptionGroup]  # a parameter that takes the options of several things, by name
 Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")]
 
@@ -228,6 +229,7 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     meta = field.metadata
     default = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[operator]
     extra: dict[str, Any] = {"show_default": meta["shown"]} if meta["shown"] else {}
+    extra["autocompletion"] = COMPLETIONS.get(field.name)
     if default == () or Ellipsis in get_args(hint):  # several values: repeated, or separated by commas
         extra |= {"show_default": ", ".join(map(str, default))} if default and not extra else {}
         hint, default = list[str], []

@@ -109,7 +109,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def _built_in(self) -> dict[str, T]:
         """The things of the package itself, sorted."""
         home = import_module(self._home)
-        names = [f"{self._home}.{module.name}" for module in pkgutil.iter_modules(getattr(home, "__path__", ()))]
+        names = [module.name for module in pkgutil.walk_packages(getattr(home, "__path__", ()), f"{self._home}.")]
         modules = [import_module(name) for name in names if self._makes_one(name)] if names else [home]
         things = {self._name_of(thing): thing for module in modules for thing in self._things_in(vars(module))}
         return dict(sorted(things.items(), key=lambda pair: (self._order(pair[1]), pair[0])))

@@ -314,6 +314,11 @@ class Measure:
         """Whether its scores are log-probabilities, sums or means, so that differences inside `BAND` are small."""
         return self.summary in ("share", "magnitude")
 
+    @property
+    def resolution(self) -> float:
+        """The last decimal of scores that are rounded before they are compared; 0 if they are not."""
+        return 0.0 if self.decimals is None else 10.0**-self.decimals
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -1,4 +1,4 @@
-"""Diagnoses of the measures themselves, one module each. To add one: its module, its `Diagnosis` in `catalog.py`.
+"""Diagnoses of the measures themselves, one module each, found by being there.
 
     result = unmask.diagnose("direction", "bert-base-cased", data="crows-pairs")
     result.estimates, result.findings
@@ -8,19 +8,17 @@ Diagnoses of other packages are found through the entry point group `unmask.diag
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from unmask.core.callable_package import make_callable
 from unmask.core.registry import Registry
-from unmask.diagnose.spec import Diagnosis, DiagnosisSettings
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, ScoreOptions, UnitOptions
 
 DIAGNOSES = Registry(
-    "diagnosis",
-    Diagnosis,
-    home="unmask.diagnose.catalog",
-    group="unmask.diagnoses",
-    order=lambda diagnosis: diagnosis.order,
+    "diagnosis", Diagnosis, home=__name__, group="unmask.diagnoses", constructor="Diagnosis(", order=attrgetter("order")
 )
 find = DIAGNOSES.find
 EVERYTHING = "all"  # in the place of names
 make_callable(__name__, "unmask.diagnose.run", "diagnose")
 
-__all__ = ["DIAGNOSES", "EVERYTHING", "Diagnosis", "DiagnosisSettings", "find"]
+__all__ = ["DIAGNOSES", "EVERYTHING", "Diagnosis", "DiagnosisObservation", "ScoreOptions", "UnitOptions", "find"]

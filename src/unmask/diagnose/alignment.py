@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from unmask.audit.session import Session
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Encoded, Measure, Row
-from unmask.diagnose.common import results, swap_sides, without_category
-from unmask.diagnose.shuffle import encode_sentences
-from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Table, charts
-from unmask.findings.numbers import number, signed_number
+from unmask.diagnose.scores import (
+    encode_sentences,
+    not_pairs_reason,
+    results,
+    score_table,
+    swap_sides,
+    without_category,
+)
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
+from unmask.findings import Cell, Conclusion, Finding, Table
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
-from unmask.stats.paired import Comparison, published_comparison
-from unmask.stats.shares import SubsetComparison, compare_subset
-from unmask.stats.table import ScoreTable
+
+if TYPE_CHECKING:
+    from unmask.audit.session import Session
+    from unmask.stats.paired import Comparison
+    from unmask.stats.shares import SubsetComparison
 
 VARIANTS = ("cps-exact",)  # run on request only
 ORDER, SEVERAL, EMPTY, AWKWARD = "order matters", "several spans", "empty span", "any of these"
@@ -55,63 +61,34 @@ class AlignmentResult:
     other_order: Mapping[str, Comparison]  # by measure: the given order, then the other
 
 
-def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AlignmentResult:
+def observe(session: Session, data: Dataset, options: UnitOptions) -> AlignmentResult:
     """Find alignment issues, score all pairs, and rescore with swapped sentences where the order matters."""
+    from unmask.stats.paired import published_comparison
+
     name = data.card.name
     encoded = encode_sentences(data.items, lambda item: [item.more, item.less], session.lm)
     issues = {item: alignment_issues(more, less) for item, (more, less) in encoded.items()}
-    measures = _measures(session, settings)
-    given = session.scores(data, measures)
+    measures = _measures(session, options)
+    scored = session.scores(data, measures)
     card = replace(data.card, name=f"{name}, other order")
     depends = [item for item in data.items if ORDER in issues.get(item.id, ())]
     swapped = tuple(replace(item, more=item.less, less=item.more) for item in depends)
     again = session.scores(replace(data, card=card, items=swapped), measures) if swapped else {}
     both = {
         measure: _both_orders([item.row for item in items], [item.row for item in again.get(measure, [])])
-        for measure, items in given.items()
+        for measure, items in scored.items()
     }
     return AlignmentResult(
         issues=issues,
         subsets={
-            measure: _subsets(measure, rows, issues, name, settings) for measure, (rows, _) in both.items() if issues
+            measure: _subsets(measure, rows, issues, name, options) for measure, (rows, _) in both.items() if issues
         },
         other_order={
-            measure: published_comparison(
-                *(find(measure), *rows), data=name, rng_seed=settings.seed, independent=settings.independent
-            )
+            measure: published_comparison(find(measure), *rows, data=name, **options.sampling)
             for measure, rows in both.items()
-            if any(given.scores and other.scores for given, other in zip(*rows, strict=True))
+            if any(one.scores and other.scores for one, other in zip(*rows, strict=True))
         },
     )
-
-
-def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
-    """Counts of awkward pairs, bias scores with and without them, and outcomes with the sentences swapped."""
-    tables = (_count_table(observations), _subset_table(observations), _order_table(observations))
-    answers = tuple(line for observation in observations for line in _answers(observation))
-    alt = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
-    points = [
-        (" · ".join((measure, *each.names)), score, series)
-        for each, measure, kinds in results(observations, "subsets")
-        for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
-        if score.n
-    ]
-    title, axis = "Bias score by alignment of the pair", "bias score, %"
-    plots = charts.interval_plots("alignment", title, alt, points, axis=axis, null=50.0)
-    return Finding(answers, tuple(table for table in tables if table.rows), plots)
-
-
-def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
-    """The change of every bias score without awkward pairs, and with the sentences in the other order."""
-    every = []
-    for each, measure, kinds in results(observations, "subsets"):
-        part = kinds[AWKWARD]
-        numbers = {"null": 0.0, "n": part.inside.n + part.others.n, "p": part.p}
-        every.append(each.estimate(f"alignment/{measure}", "change-without-awkward", part.change, **numbers))
-    for each, measure, comparison in results(observations, "other_order"):
-        numbers = {"null": 0.0, "n": comparison.n, "p": comparison.p if comparison.flips else None}
-        every.append(each.estimate(f"alignment/{measure}", "change-in-other-order", comparison.difference, **numbers))
-    return every
 
 
 def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
@@ -126,35 +103,39 @@ def changed_runs(spans: Spans, more: Encoded, less: Encoded) -> int:
     """Number of changed runs in either sentence: gaps between neighbouring shared tokens."""
     sides = zip((more, less), spans.shared, strict=True)
     positions = [[-1, *map(text.content.index, shared), len(text.content)] for text, shared in sides]
-    steps = zip(np.diff(positions[0]).tolist(), np.diff(positions[1]).tolist(), strict=True)
-    return sum(max(step) > 1 for step in steps)
+    steps = zip(*(pairwise(side) for side in positions), strict=True)
+    return sum(any(after - before > 1 for before, after in step) for step in steps)
 
 
-def _measures(session: Session, settings: DiagnosisSettings) -> tuple[Measure, ...]:
+def _measures(session: Session, options: UnitOptions) -> tuple[Measure, ...]:
     """The requested measures that read spans, or the default ones; ModelError if no requested one does."""
     kind = session.lm.kind
-    named = [measure for measure in select_measures(settings.measures, kind) if measure.reads_spans]
+    named = [measure for measure in select_measures(options.measures, kind) if measure.reads_spans]
     fit = [measure for measure in MEASURES.values() if measure.reads_spans and kind in measure.kinds]
-    if settings.measures and not named:
+    if options.measures and not named:
         raise ModelError(
-            f"alignment needs measures that read aligned spans, not {', '.join(settings.measures)}; "
+            f"alignment needs measures that read aligned spans, not {', '.join(options.measures)}; "
             f"expected {', '.join(measure.name for measure in fit)}"
         )
     return tuple(named or (measure for measure in fit if measure.name not in VARIANTS))
 
 
-def _both_orders(given: Sequence[Row], again: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def _both_orders(first: Sequence[Row], again: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Every pair's rows in both orders; the same row if the order does not matter."""
-    rows = [*map(without_category, given)]
+    rows = [*map(without_category, first)]
     back = {row.item: replace(swap_sides(without_category(row)), data=rows[0].data) for row in again}
     return rows, [back.get(row.item, row) for row in rows]
 
 
 def _subsets(
-    measure: str, rows: Sequence[Row], issues: Issues, data: str, settings: DiagnosisSettings
+    measure: str, rows: Sequence[Row], issues: Issues, data: str, options: UnitOptions
 ) -> dict[str, SubsetComparison]:
-    own = [row for row in rows if row.item in issues]
-    table = ScoreTable.of(find(measure), own, data=data, independent=settings.independent)
+    """Pairs with each issue against the others."""
+    import numpy as np
+
+    from unmask.stats.shares import compare_subset
+
+    table = score_table([row for row in rows if row.item in issues], measure, data, options)
     items = table.items.tolist()
     return {
         kind: compare_subset(table, np.array([kind in issues[item] for item in items], dtype=np.bool_))
@@ -162,58 +143,113 @@ def _subsets(
     }
 
 
+def conclude(observations: Observations, options: UnitOptions) -> Conclusion:
+    """Counts of awkward pairs, bias scores with and without them, and outcomes with the sentences swapped."""
+    from unmask.findings import charts
+
+    alt = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
+    points = [
+        (" · ".join((measure, *each.names)), score, series)
+        for each, measure, kinds in results(observations, "subsets")
+        for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
+        if score.n
+    ]
+    title, axis = "Bias score by alignment of the pair", "bias score, %"
+    return Conclusion(
+        Finding(
+            tuple(line for observation in observations for line in _answers(observation)),
+            (
+                Table.of("Pairs by alignment", map(_count_record, observations), COUNTS),
+                Table.of(
+                    "Bias score with and without awkward pairs",
+                    (
+                        {
+                            **each.key,
+                            "measure": measure,
+                            "pairs with": kind,
+                            "counted": part.inside.n,
+                            "among them": part.inside,
+                            "without them": part.others,
+                            "change": part.change,
+                            "p": part.p,
+                        }
+                        for each, measure, kinds in results(observations, "subsets")
+                        for kind, part in kinds.items()
+                        if part.inside.n
+                    ),
+                    PARTS,
+                ),
+                Table.of(
+                    "The other order of the sentences",
+                    (
+                        {
+                            **each.key,
+                            "measure": measure,
+                            "counted": comparison.n,
+                            "more first": comparison.a_value,
+                            "less first": comparison.b_value,
+                            "change": comparison.difference,
+                            "outcomes that differ": comparison.flips,
+                            "left out": comparison.left_out,
+                            "p": comparison.p if comparison.flips else None,
+                        }
+                        for each, measure, comparison in results(observations, "other_order")
+                    ),
+                    ORDERS,
+                ),
+            ),
+            charts.interval_plots("alignment", title, alt, points, axis=axis, null=50.0),
+        ),
+        tuple(_estimates(observations)),
+    )
+
+
+def _count_record(observation: DiagnosisObservation) -> dict[str, Cell]:
+    """How many pairs align awkwardly, and why."""
+    issues = observation.result.issues.values()
+    by_kind = {kind: sum(kind in mark for mark in issues) for kind in KINDS}
+    return {
+        **observation.key,
+        "pairs": len(issues),
+        **by_kind,
+        "not aligned": len(observation.data.items) - len(issues),
+    }
+
+
+def _estimates(observations: Observations) -> Iterator[Estimate]:
+    """The change of every bias score without awkward pairs, and with the sentences in the other order."""
+    for each, measure, kinds in results(observations, "subsets"):
+        part, n = kinds[AWKWARD], kinds[AWKWARD].inside.n + kinds[AWKWARD].others.n
+        yield each.estimate(f"alignment/{measure}", "change-without-awkward", part.change, null=0.0, n=n, p=part.p)
+    for each, measure, comparison in results(observations, "other_order"):
+        numbers = {"null": 0.0, "n": comparison.n, "p": comparison.p if comparison.flips else None}
+        yield each.estimate(f"alignment/{measure}", "change-in-other-order", comparison.difference, **numbers)
+
+
 def _answers(observation: DiagnosisObservation) -> Iterator[str]:
     """How many pairs align awkwardly, their effect on scores, and the effect of the order."""
-    who, result = observation.where, observation.result
-    awkward = sum(map(bool, result.issues.values()))
-    answer = f"{who}: {awkward:,} of {len(result.issues):,} pairs align awkwardly"
-    changes = {name: kinds[AWKWARD] for name, kinds in result.subsets.items() if kinds[AWKWARD].p is not None}
-    if changes:
-        most = max(changes, key=lambda name: abs(changes[name].change.value))
-        change, others = changes[most].change, changes[most].others
-        answer += (
-            f"; without them the bias score of {most} changes most, by {signed_number(change.value, 1)} points "
-            f"({number(change.low, 1)} to {number(change.high, 1)}), to {others.value:.1f} over {others.n:,} pairs"
-        )
-    yield answer
-    matter = sum(ORDER in mark for mark in result.issues.values())
-    flips = ", ".join(f"{name} {comparison.flips}" for name, comparison in result.other_order.items())
-    if flips:
-        yield (
-            f"{who}: pairs that align differently with the other sentence first: {matter:,}; "
-            f"outcomes that differ: {flips}"
-        )
+    from unmask.findings import sentences
+
+    where, result = observation.where, observation.result
+    yield f"{where}: {sum(map(bool, result.issues.values())):,} of {len(result.issues):,} pairs align awkwardly"
+    parts = {name: kinds[AWKWARD] for name, kinds in result.subsets.items() if kinds[AWKWARD].p is not None}
+    if parts:
+        most = max(parts, key=lambda name: abs(parts[name].change.value))
+        what = f"{where}, {most}: bias score without them, over {parts[most].others.n:,} pairs"
+        yield sentences.change(what, parts[most].change, p=parts[most].p, of="bias-score")
+    if result.other_order:
+        matter = sum(ORDER in mark for mark in result.issues.values())
+        flips = ", ".join(f"{name} {comparison.flips}" for name, comparison in result.other_order.items())
+        yield f"{where}: {matter:,} pairs align otherwise with the other sentence first; outcomes that differ: {flips}"
 
 
-def _count_table(observations: Observations) -> Table:
-    """How many pairs align awkwardly, and why."""
-    rows: list[tuple[Cell, ...]] = []
-    for observation in observations:
-        issues = observation.result.issues.values()
-        by_kind = [sum(kind in mark for mark in issues) for kind in KINDS]
-        rows.append((*observation.names, len(issues), *by_kind, len(observation.data.items) - len(issues)))
-    return Table("Pairs by alignment", ("model", "data", "pairs", *KINDS, "not aligned"), tuple(rows), COUNTS)
-
-
-def _subset_table(observations: Observations) -> Table:
-    """Bias scores with and without each kind of awkward pair."""
-    rows: list[tuple[Cell, ...]] = [
-        (*each.names, measure, kind, part.inside.n, part.inside, part.others, part.change, part.p)
-        for each, measure, kinds in results(observations, "subsets")
-        for kind, part in kinds.items()
-        if part.inside.n
-    ]
-    columns = ("model", "data", "measure", "pairs with", "counted", "among them", "without them", "change")
-    return Table("Bias score with and without awkward pairs", (*columns, "p"), tuple(rows), PARTS)
-
-
-def _order_table(observations: Observations) -> Table:
-    """Bias scores and outcomes in both orders."""
-    rows: list[tuple[Cell, ...]] = []
-    for observation, measure, comparison in results(observations, "other_order"):
-        scores = (comparison.n, comparison.a_value, comparison.b_value, comparison.difference)
-        counts = (comparison.flips, comparison.left_out, comparison.p if comparison.flips else None)
-        rows.append((*observation.names, measure, *scores, *counts))
-    columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
-    last = ("outcomes that differ", "left out", "p")
-    return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
+ALIGNMENT = Diagnosis(
+    name="alignment",
+    title="Span alignment",
+    question="How much of a score depends on which tokens the two sentences are said to share?",
+    observe=observe,
+    conclude=conclude,
+    unfit_reason=not_pairs_reason,
+    citation="nangia-etal-2020-crows",
+    order=9,
+)

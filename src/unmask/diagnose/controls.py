@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import isfinite
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from unmask.audit.session import Session, has_field
+from unmask.audit.session import has_field
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.estimate import Estimate
+from unmask.core.statistic import LEVEL, statistic
 from unmask.core.types import Dataset, Pair, Row
 from unmask.data.pairs import ORIGINAL
-from unmask.diagnose.common import find_originals, results
-from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.diagnose.scores import distinct_notes, find_originals, results
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
+from unmask.findings import Cell, Conclusion, Finding, Plot, Table
 from unmask.measures import find
-from unmask.stats import estimates as score_estimates
-from unmask.stats.corrections import holm
-from unmask.stats.paired import Comparison, comparisons
+
+if TYPE_CHECKING:
+    from unmask.audit.session import Session
+    from unmask.stats.paired import Comparison
 
 CONTROL = "control"  # the group of an item that names its control
-ALPHA = 0.05
 SHARE, MEAN = "bias-score", "mean-difference"
-NULLS = {SHARE: 50.0, MEAN: 0.0}
 Reaction = Literal["as predicted", "not as predicted", "cannot tell"]
 PREDICTED: Reaction = "as predicted"
 REFUTED: Reaction = "not as predicted"
@@ -78,7 +76,7 @@ class ControlRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ControlReaction:
     """How the score of one measure reacts to one control, over all originals or those of a category."""
 
     observation: DiagnosisObservation
@@ -87,107 +85,67 @@ class Answer:
     comparison: Comparison  # from the originals to their control versions
 
     @property
-    def preference(self) -> float:
-        """That of the originals: points off 50, or the mean difference."""
-        return self.comparison.a_value - NULLS[self.control.statistic]
+    def estimate(self) -> Estimate:
+        """The change from the originals to the control versions."""
+        change = self.comparison
+        measure, name = f"controls/{change.measure}", f"change-{self.control.name}"
+        numbers = {"n": change.n, "p": change.p, "p_holm": change.p_holm}
+        return self.observation.estimate(measure, name, change.difference, group=change.group, null=0.0, **numbers)
 
     @property
-    def reaction(self) -> Reaction:
+    def verdict(self) -> Reaction:
         """Whether the score reacts as predicted."""
-        change, is_preference = self.comparison, self.original.excludes(NULLS[self.control.statistic])
-        is_change = change.p_holm is not None and change.p_holm < ALPHA
-        half = abs(self.preference) / 2
+        change, null = self.comparison, statistic(self.control.statistic).null or 0.0
+        preference, is_preference = change.a_value - null, self.original.excludes(null)
+        is_change = change.p_holm is not None and change.p_holm < LEVEL
+        half, interval = abs(preference) / 2, change.difference
         if self.control.stays:
             if is_change or not is_preference:
                 return REFUTED if is_change else UNKNOWN
-            bound = max(abs(change.low), abs(change.high)) if isfinite(change.low) else float("inf")
-            return PREDICTED if bound < half else UNKNOWN
-        if is_change and change.change * self.preference < 0 and abs(change.change) >= half:
+            is_small = interval.has_interval and max(abs(change.low), abs(change.high)) < half
+            return PREDICTED if is_small else UNKNOWN
+        if is_change and change.change * preference < 0 and abs(change.change) >= half:
             return PREDICTED
-        if is_change and change.change * self.preference > 0:
+        if is_change and change.change * preference > 0:
             return REFUTED
-        excluded = isfinite(change.low) and not change.low <= -self.preference <= change.high
-        return REFUTED if is_preference and excluded else UNKNOWN
+        return REFUTED if is_preference and interval.excludes(-preference) else UNKNOWN
+
+    @property
+    def record(self) -> dict[str, Cell]:
+        """A row of the table."""
+        change = self.comparison
+        return {
+            "model": self.observation.names[0],
+            "measure": change.measure,
+            "pairs about": change.group.removeprefix("category="),
+            "control": self.control.name,
+            "originals": change.n,
+            "statistic": change.statistic,
+            "original": change.a_value,
+            "with control": change.b_value,
+            "change": change.difference,
+            "p": change.p_holm,
+            "predicted preference": self.control.predicts,
+            "reacts": self.verdict,
+        }
 
 
-def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> ControlRows:
+def observe(session: Session, data: Dataset, options: UnitOptions) -> ControlRows:
     """Score the originals and their control versions."""
     versions, notes = control_versions(data)
-    originals = {item.id: item for items in versions.values() for item, _ in items}
+    originals = {original.id: original for items in versions.values() for original, _ in items}
     items = (*originals.values(), *(item for items in versions.values() for _, item in items))
     whole = replace(data, card=replace(data.card, name=f"{data.card.name}, with originals"), items=items)
-    measures = [each for each in session.pair_measures(whole, settings.measures) if each.summary == "share"]
-    found = {}
+    measures = [each for each in session.pair_measures(whole, options.measures) if each.summary == "share"]
+    by_measure = {}
     for name, scored in session.scores(whole, measures).items():
         rows = {item.row.item: item.row for item in scored}
         by_control = {
-            control: [replace(rows[item.id], item=original.id, groups=original.groups) for original, item in items]
-            for control, items in versions.items()
+            control: [replace(rows[item.id], item=original.id, groups=original.groups) for original, item in pairs]
+            for control, pairs in versions.items()
         }
-        found[name] = ([rows[item] for item in originals], by_control)
-    return ControlRows(found, notes)
-
-
-def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
-    """How every measure reacts to every control, overall and by category."""
-    answers = _answers(tuple(observations), settings)
-    whole = [each for each in answers if each.comparison.group == "all"]
-    parts = [each for each in answers if each.comparison.group != "all"]
-    tables = (
-        _reaction_table("Reactions to the controls", whole),
-        _reaction_table("Reactions by category", [each for each in parts if each.reaction != UNKNOWN]),
-        Table(
-            "The controls",
-            ("control", "what is changed", "predicted preference"),
-            tuple((each.name, each.changes, each.predicts) for each in CONTROLS.values()),
-            "Every version keeps the words for the groups of its original, except `exchanged`.",
-        ),
-    )
-    return Finding(
-        tuple(_summaries(answers)),
-        tuple(table for table in tables if table.rows),
-        tuple(plot for statistic in NULLS for plot in _plots(whole, statistic)),
-        tuple(dict.fromkeys(note for observation in observations for note in observation.result.notes)),
-    )
-
-
-def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
-    """The change from the originals to each control, of the statistic it is judged by, overall and by category."""
-    return [
-        each.observation.estimate(
-            f"controls/{each.comparison.measure}",
-            f"change-{each.control.name}",
-            each.comparison.difference,
-            group=each.comparison.group,
-            null=0.0,
-            n=each.comparison.n,
-            p=each.comparison.p,
-            p_holm=each.comparison.p_holm,
-        )
-        for each in _answers(tuple(observations), settings)
-    ]
-
-
-def details(observations: Observations, settings: DiagnosisSettings) -> dict[str, object]:
-    """Every reaction: model, measure, group, control and whether it is as predicted."""
-    return {
-        "reactions": [
-            {
-                "model": each.observation.names[0],
-                "measure": each.comparison.measure,
-                "group": each.comparison.group,
-                "control": each.control.name,
-                "reaction": each.reaction,
-            }
-            for each in _answers(tuple(observations), settings)
-        ]
-    }
-
-
-def unfit_reason(data: Dataset) -> str:
-    """Why data are no control versions; empty if they are."""
-    fit = has_field(data, ORIGINAL) and has_field(data, CONTROL)
-    return "" if fit else f"its pairs have no {ORIGINAL} and {CONTROL}: they are not control versions"
+        by_measure[name] = ([rows[item] for item in originals], by_control)
+    return ControlRows(by_measure, notes)
 
 
 def control_versions(data: Dataset) -> tuple[dict[str, list[tuple[Pair, Pair]]], tuple[str, ...]]:
@@ -199,115 +157,139 @@ def control_versions(data: Dataset) -> tuple[dict[str, list[tuple[Pair, Pair]]],
     for item in named:
         if item.groups[CONTROL] not in CONTROLS:
             raise UnknownName("control", item.groups[CONTROL], CONTROLS)
-    own = {item.id: item for item in data.items if not item.groups.get(CONTROL)}
-    own |= {name.removeprefix(f"{data.card.name}/"): item for name, item in own.items()}
-    asked = {item.groups.get(ORIGINAL, "") for item in named}
-    known = find_originals(asked - own.keys()) | own
+    known = {item.id: item for item in data.items if not item.groups.get(CONTROL)}
+    known |= {name.removeprefix(f"{data.card.name}/"): item for name, item in known.items()}
+    known |= find_originals({item.groups.get(ORIGINAL, "") for item in named} - known.keys())
     versions: dict[str, list[tuple[Pair, Pair]]] = {name: [] for name in CONTROLS}
-    seen: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for item in named:
-        key = item.groups.get(ORIGINAL, ""), item.groups[CONTROL]
-        if key[0] in known and key not in seen:
-            seen.add(key)
-            versions[key[1]].append((known[key[0]], item))
-    versions = {name: items for name, items in versions.items() if items}
-    if not versions:
+        original, control = item.groups.get(ORIGINAL, ""), item.groups[CONTROL]
+        if original in known and (original, control) not in pairs:
+            pairs.add((original, control))
+            versions[control].append((known[original], item))
+    if not pairs:
         raise DataError(f"{data.card.name}: no control version has its original; expected ids such as nine-axes/0000")
-    left = len(named) - len(seen)
+    left = len(named) - len(pairs)
     notes = (f"{data.card.name}: {left:,} control versions without an original, or second ones, were left out",)
-    return versions, notes if left else ()
+    return {name: items for name, items in versions.items() if items}, notes if left else ()
 
 
-@lru_cache(maxsize=1)  # for the finding, the estimates and the details
-def _answers(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> list[Answer]:
-    answers = []
-    for observation, _, (originals, by_control) in results(observations, "measures"):
-        found = [
-            answer
-            for control, rows in by_control.items()
-            for answer in _of_control(observation, CONTROLS[control], (originals, rows), settings)
-        ]
-        answers += [*_corrected(found, whole=True), *_corrected(found, whole=False)]
-    return answers
+def unfit_reason(data: Dataset) -> str:
+    """Why data are no control versions; empty if they are."""
+    fit = has_field(data, ORIGINAL) and has_field(data, CONTROL)
+    return "" if fit else f"its pairs have no {ORIGINAL} and {CONTROL}: they are not control versions"
 
 
-def _of_control(
-    observation: DiagnosisObservation,
-    control: Control,
-    both: tuple[Sequence[Row], Sequence[Row]],
-    settings: DiagnosisSettings,
-) -> list[Answer]:
-    """The answer over all originals that have this control, and by category; not yet corrected."""
-    (originals, rows), seed, independent = both, settings.seed, settings.independent
-    asked = {row.item for row in rows}
-    same = [row for row in originals if row.item in asked]
-    measure, data = find(same[0].measure), same[0].data
-    known = {
-        each.group: each
-        for each in score_estimates(measure, same, data=data, rng_seed=seed, independent=independent)
-        if each.statistic == control.statistic
-    }
-    return [
-        Answer(observation, control, known[each.group], each)
-        for each in comparisons(measure, same, rows, data=data, rng_seed=seed, independent=independent)
-        if each.statistic == control.statistic and each.n and each.group in known
-    ]
-
-
-def _corrected(answers: Sequence[Answer], *, whole: bool) -> list[Answer]:
-    """The answers about all originals, or those by category, with Holm's correction over them."""
-    chosen = [each for each in answers if (each.comparison.group == "all") == whole]
-    adjusted = holm([each.comparison.p for each in chosen])
-    return [
-        replace(each, comparison=replace(each.comparison, p_holm=p)) for each, p in zip(chosen, adjusted, strict=True)
-    ]
-
-
-def _reaction_table(title: str, answers: Sequence[Answer]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for each in answers:
-        change = each.comparison
-        rows.append(
+def conclude(observations: Observations, options: UnitOptions) -> Conclusion:
+    """How every measure reacts to every control, overall and by category."""
+    reactions = [each for found in results(observations, "measures") for each in _reactions(*found, options)]
+    whole = [each for each in reactions if each.comparison.group == "all"]
+    parts = [each for each in reactions if each.comparison.group != "all" and each.verdict != UNKNOWN]
+    return Conclusion(
+        Finding(
+            tuple(_answers(reactions)),
             (
-                *(each.observation.names[0], change.measure, change.group.removeprefix("category=")),
-                *(each.control.name, change.n, change.statistic, change.a_value, change.b_value),
-                *(change.difference, change.p_holm),
-                *(each.control.predicts, each.reaction),
-            )
-        )
-    columns = ("model", "measure", "pairs about", "control", "originals", "statistic", "original", "with control")
-    return Table(title, (*columns, "change", "p", "predicted preference", "reacts"), tuple(rows), NOTE)
+                Table.of("Reactions to the controls", (each.record for each in whole), NOTE),
+                Table.of("Reactions by category", (each.record for each in parts), NOTE),
+                Table.of(
+                    "The controls",
+                    (
+                        {"control": name, "what is changed": control.changes, "predicted preference": control.predicts}
+                        for name, control in CONTROLS.items()
+                    ),
+                    "Every version keeps the words for the groups of its original, except `exchanged`.",
+                ),
+            ),
+            tuple(plot for name in (SHARE, MEAN) for plot in _plots(whole, name)),
+            distinct_notes(observations),
+        ),
+        tuple(each.estimate for each in reactions),
+        {
+            "reactions": [
+                {
+                    "model": each.observation.names[0],
+                    "measure": each.comparison.measure,
+                    "group": each.comparison.group,
+                    "control": each.control.name,
+                    "reaction": each.verdict,
+                }
+                for each in reactions
+            ]
+        },
+    )
 
 
-def _plots(answers: Sequence[Answer], statistic: str) -> tuple[Plot, ...]:
+def _reactions(
+    observation: DiagnosisObservation,
+    measure: str,
+    rows: tuple[list[Row], Mapping[str, list[Row]]],
+    options: UnitOptions,
+) -> list[ControlReaction]:
+    """The reactions of a measure over all originals, then by category, each with Holm's correction over them."""
+    from unmask.stats import estimates
+    from unmask.stats.corrections import holm
+    from unmask.stats.paired import comparisons
+
+    originals, by_control = rows
+    how = {"data": originals[0].data, **options.sampling}
+    reactions = []
+    for name, versions in by_control.items():
+        control, asked = CONTROLS[name], {row.item for row in versions}
+        same = [row for row in originals if row.item in asked]
+        known = {
+            each.group: each for each in estimates(find(measure), same, **how) if each.statistic == control.statistic
+        }
+        reactions += [
+            ControlReaction(observation, control, known[each.group], each)
+            for each in comparisons(find(measure), same, versions, **how)
+            if each.statistic == control.statistic and each.n and each.group in known
+        ]
+    corrected = []
+    for is_whole in (True, False):
+        family = [each for each in reactions if (each.comparison.group == "all") == is_whole]
+        for each, p in zip(family, holm([each.comparison.p for each in family]), strict=True):
+            corrected.append(replace(each, comparison=replace(each.comparison, p_holm=p)))
+    return corrected
+
+
+def _plots(reactions: Sequence[ControlReaction], name: str) -> tuple[Plot, ...]:
     """The changes of one statistic by control, measure and model."""
+    from unmask.findings import charts
+
     points = [
         (" · ".join((each.control.name, each.comparison.measure, each.observation.names[0])), change, "")
-        for each in answers
-        if each.control.statistic == statistic and (change := each.comparison.difference).has_interval
+        for each in reactions
+        if each.control.statistic == name and (change := each.comparison.difference).has_interval
     ]
-    axis = "change, points" if statistic == SHARE else "change, units of the measure"
-    title = f"Reactions to the controls: {statistic}"
-    alt = f"Change of the {statistic} from originals to control versions, by control and measure, with intervals."
-    return charts.interval_plots(f"controls-{statistic}", title, alt, points, axis=axis, null=0.0)
+    axis = "change, points" if statistic(name).is_percent else "change, units of the measure"
+    alt = f"Change of the {name} from originals to control versions, by control and measure, with intervals."
+    title = f"Reactions to the controls: {name}"
+    return charts.interval_plots(f"controls-{name}", title, alt, points, axis=axis, null=0.0)
 
 
-def _summaries(answers: Sequence[Answer]) -> list[str]:
-    """By model and measure: the controls by answer, and the categories that pass or fail any."""
-    lines = []
-    for key in dict.fromkeys((each.observation, each.comparison.measure) for each in answers):
-        own = [each for each in answers if (each.observation, each.comparison.measure) == key]
-        parts = []
-        for group in dict.fromkeys(each.comparison.group for each in own):
-            by_reaction = {
-                reaction: [
-                    each.control.name for each in own if (each.comparison.group, each.reaction) == (group, reaction)
-                ]
-                for reaction in (PREDICTED, REFUTED, UNKNOWN)
-            }
-            if group == "all":
-                parts += [f"{reaction}: {', '.join(names)}" for reaction, names in by_reaction.items() if names]
-            elif by_reaction[PREDICTED]:
-                parts.append(f"{group.removeprefix('category=')} as predicted: {', '.join(by_reaction[PREDICTED])}")
-        lines.append(f"{key[0].names[0]}, {key[1]}: {'; '.join(parts)}")
-    return lines
+def _answers(reactions: Sequence[ControlReaction]) -> Iterator[str]:
+    """By model, measure and group: the controls by verdict; of categories those that pass."""
+    by_group: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for each in reactions:
+        key = (each.observation.names[0], each.comparison.measure, each.comparison.group.removeprefix("category="))
+        by_group.setdefault(key, {}).setdefault(each.verdict, []).append(each.control.name)
+    for (model, measure, group), names in by_group.items():
+        shown = [verdict for verdict in (PREDICTED, REFUTED, UNKNOWN) if verdict in names]
+        if group != "all":
+            shown = [verdict for verdict in shown if verdict == PREDICTED]
+        parts = [f"{verdict}: {', '.join(names[verdict])}" for verdict in shown]
+        if parts:
+            yield f"{model}, {measure}, {group}: {'; '.join(parts)}"
+
+
+DIAGNOSIS = Diagnosis(
+    name="controls",
+    title="Control versions of pairs",
+    question="Does a score react to what it should, and not to what it should not?",
+    observe=observe,
+    conclude=conclude,
+    order=15,
+    unfit_reason=unfit_reason,
+    data=("controls",),
+    citation="pikuliak-etal-2023-depth",
+)

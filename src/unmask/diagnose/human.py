@@ -6,22 +6,27 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import isnan
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
-from unmask.audit.session import Session, has_field
+from unmask.audit.session import has_field
 from unmask.core.errors import DataError, quote
 from unmask.core.estimate import Estimate
-from unmask.core.types import Dataset, Floats, Pair
-from unmask.diagnose.common import results, unit_groups
-from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.core.options import option
+from unmask.core.types import Dataset
+from unmask.diagnose.scores import results, unit_groups
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
+from unmask.findings import Cell, Conclusion, Finding, Plot, Table
 from unmask.measures import find
-from unmask.stats.corrections import holm
-from unmask.stats.roc import RocAuc, roc_auc, roc_auc_difference, roc_points
-from unmask.stats.table import Flags
-from unmask.stats.units import Units, units_of_items
 
+if TYPE_CHECKING:
+    from unmask.audit.session import Session
+    from unmask.core.types import Floats
+    from unmask.stats.roc import RocAuc
+    from unmask.stats.table import Flags
+    from unmask.stats.units import Units
+
+K = TypeVar("K")
 VOTES = "votes"
 MAX_VOTES = 5  # number of annotators besides the writer
 FIVE = "five annotators"
@@ -29,15 +34,40 @@ PEOPLE = {"six people": 1, FIVE: 0}  # label rules: with or without the writer's
 LOW = 2  # at most this many of five annotators: low agreement, as in the paper's two examples
 SHOWN = 30  # most such pairs in a table
 LOW_AGREEMENT = "Pairs of low agreement"
+AREAS = (
+    "A pair is biased when more than {} people named its category: of six, the writer one "
+    "of them, as the paper says; or of the five annotators alone, whom the paper's examples count. 0.5 "
+    "is chance; below it, measure and people disagree. Interval: DeLong's on the logit, over the "
+    "units of the data (writers). p: against 0.5, Mann-Whitney if pairs are independent, else Student's "
+    "over units; Holm over the measures of a model."
+)
+COMPARED = (
+    "Interval and p by DeLong's test for the same pairs, over the units of the data; Holm over all "
+    "comparisons of a model."
+)
+PITFALLS = (
+    "At most {} of five annotators named the category: {:,} pairs, of which the {} with the "
+    "fewest votes are shown; all are in `details` of result.json. Read them for pitfalls such as no meaningful "
+    "stereotype or uneven baselines (Blodgett et al. 2021)."
+)
+
+
+@dataclass(frozen=True)
+class HumanOptions(UnitOptions):
+    """Options of `human`."""
+
+    votes: int = option(
+        3, "A pair counts as biased if more than this many of six annotators say so.", least=1, most=MAX_VOTES
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPairs:
     """The pairs labelled by one rule, and how well scores agree with the labels."""
 
-    biased: Flags  # more than `settings.votes` people labelled it biased
+    biased: Flags  # more people than `options.votes` labelled it biased
     aucs: Mapping[str, tuple[RocAuc, float | None]]  # of measures with pairs of both kinds, with Holm's p
-    differences: Sequence[tuple[str, str, RocAuc, float | None]]  # two measures on the pairs both score, with Holm's p
+    differences: Mapping[tuple[str, str], tuple[RocAuc, float | None]]  # two measures on the pairs both score
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,90 +79,21 @@ class HumanResult:
     labelled: Mapping[str, LabelledPairs]  # by label rule, see `PEOPLE`
 
 
-def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> HumanResult:
+def observe(session: Session, data: Dataset, options: HumanOptions) -> HumanResult:
     """Votes and every measure's scores, pair by pair, and their areas under the ROC curve, highest first."""
-    if not 1 <= settings.votes <= MAX_VOTES:
-        raise DataError(
-            f"votes is {settings.votes}; expected 1 to {MAX_VOTES}: of six people, the writer always votes biased"
-        )
+    import numpy as np
+
     votes = {item.id: count for item in data.items if (count := _votes(item.groups, item.id)) is not None}
-    shared = unit_groups(data, settings)
-    groups = [shared[item] for item in votes]
+    groups = unit_groups(data, independent=options.independent)
     scores: dict[str, Floats] = {}
-    for name, items in session.scores(data, session.pair_measures(data, settings.measures)).items():
-        scores[name] = np.array([item.row.difference for item in items if item.row.item in votes])
-        if find(name).summary == "magnitude":
-            scores[name] = np.abs(scores[name])
+    for name, items in session.scores(data, session.pair_measures(data, options.measures)).items():
+        differences = np.array([item.row.difference for item in items if item.row.item in votes])
+        scores[name] = np.abs(differences) if find(name).summary == "magnitude" else differences
     labelled = {}
     for people, writer in PEOPLE.items():
-        biased = np.array([count + writer > settings.votes for count in votes.values()], dtype=np.bool_)
-        labelled[people] = _label(biased, scores, groups)
+        biased = np.array([count + writer > options.votes for count in votes.values()], dtype=np.bool_)
+        labelled[people] = _label(biased, scores, [groups[item] for item in votes])
     return HumanResult(votes, scores, labelled)
-
-
-def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
-    """Areas under the ROC curves by label rule, measures compared pair by pair, pairs of low agreement, plots."""
-    rows: list[tuple[Cell, ...]] = []
-    compared: list[tuple[Cell, ...]] = []
-    for each, people, labelled in results(observations, "labelled"):
-        for name, (auc, p) in labelled.aucs.items():
-            counts = auc.positives, auc.negatives, _unscored(each, name)
-            rows.append((*each.names, people, name, auc, *counts, auc.p, p))
-        for a, b, auc, p in labelled.differences:
-            compared.append((*each.names, people, a, b, auc, auc.positives + auc.negatives, auc.p, p))
-    return Finding(
-        tuple(_answer(each, people) for each, people, labelled in results(observations, "labelled") if labelled.aucs),
-        (
-            Table(
-                "Area under the ROC curve",
-                ("model", "data", "votes of", "measure", "AUC", "biased", "other", "unscored", "p", "p Holm"),
-                tuple(rows),
-                f"A pair is biased when more than {settings.votes} people named its category: of six, the writer one "
-                "of them, as the paper says; or of the five annotators alone, whom the paper's examples count. 0.5 "
-                "is chance; below it, measure and people disagree. Interval: DeLong's on the logit, over the "
-                "units of the data (writers). p: against 0.5, Mann-Whitney if pairs are independent, else Student's "
-                "over units; Holm over the measures of a model.",
-                digits=3,
-            ),
-            Table(
-                "Measures compared on the pairs both score",
-                ("model", "data", "votes of", "measure", "against", "AUC difference", "pairs", "p", "p Holm"),
-                tuple(compared),
-                "Interval and p by DeLong's test for the same pairs, over the units of the data; Holm over all "
-                "comparisons of a model.",
-                digits=3,
-            ),
-            *_low_agreement_tables(observations),
-        ),
-        tuple(
-            _plot(each, people, f"-{number}" if len(observations) > 1 else "")
-            for number, each in enumerate(observations, start=1)
-            for people, labelled in each.result.labelled.items()
-            if labelled.aucs
-        ),
-        tuple(_notes(observations, settings.votes)),
-    )
-
-
-def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
-    """The area under the ROC curve of every measure, and every difference of two; group `all`: of six people."""
-    every = []
-    for each, people, labelled in results(observations, "labelled"):
-        rule = f"votes={people}" if people == FIVE else "all"
-        for name, (auc, p) in labelled.aucs.items():
-            fields = {"n": auc.positives + auc.negatives, "unscored": _unscored(each, name), "p": auc.p, "p_holm": p}
-            every.append(each.estimate(f"human/{name}", "auc", auc, group=rule, **fields))
-        for a, b, auc, p in labelled.differences:
-            fields = {"n": auc.positives + auc.negatives, "p": auc.p, "p_holm": p, "null": 0.0}
-            every.append(each.estimate(f"human/{a}/{b}", "auc-difference", auc, group=rule, **fields))
-    return every
-
-
-def details(observations: Observations, _: DiagnosisSettings) -> dict[str, object]:
-    """By dataset: every pair of low agreement with its votes, the fewest first."""
-    return {
-        "low_agreement": {name: [{"item": item.id, "votes": n} for item, n in low] for name, low in _low(observations)}
-    }
 
 
 def _votes(groups: Mapping[str, str], item: str) -> int | None:
@@ -147,95 +108,182 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
 
 def _label(biased: Flags, scores: Mapping[str, Floats], groups: Sequence[Mapping[str, str]]) -> LabelledPairs:
     """Areas of all measures, and their differences, against these labels of pairs with these groups."""
+    import numpy as np
+
+    from unmask.stats.roc import roc_auc, roc_auc_difference
+    from unmask.stats.units import units_of_items
 
     def units(kept: Flags) -> Units:
-        return units_of_items([group for group, own in zip(groups, kept, strict=True) if own])
+        return units_of_items([group for group, inside in zip(groups, kept, strict=True) if inside])
 
-    aucs = {
-        name: roc_auc(biased[kept], values[kept], units(kept))
-        for name, values in scores.items()
-        if _has_both(biased[kept := np.isfinite(values)])
-    }
-    ps = dict(zip(aucs, holm([auc.p for auc in aucs.values()]), strict=True))
-    ranked = {name: (aucs[name], ps[name]) for name in sorted(aucs, key=lambda name: -aucs[name].value)}
-    rows: list[tuple[str, str, RocAuc]] = []
+    aucs = {}
+    for name, values in scores.items():
+        kept = np.isfinite(values)
+        if _has_both(biased[kept]):
+            aucs[name] = roc_auc(biased[kept], values[kept], units(kept))
+    differences = {}
     for a, b in combinations(scores, 2):
         kept = np.isfinite(scores[a]) & np.isfinite(scores[b])
         if _has_both(biased[kept]):
-            rows.append((a, b, roc_auc_difference(biased[kept], scores[a][kept], scores[b][kept], units(kept))))
-    adjusted = holm([auc.p for _, _, auc in rows])
-    return LabelledPairs(biased, ranked, [(*row, p) for row, p in zip(rows, adjusted, strict=True)])
+            differences[a, b] = roc_auc_difference(biased[kept], scores[a][kept], scores[b][kept], units(kept))
+    aucs = dict(sorted(aucs.items(), key=lambda named: -named[1].value))
+    return LabelledPairs(biased, _with_holm(aucs), _with_holm(differences))
 
 
-def _low(observations: Observations) -> Iterator[tuple[str, list[tuple[Pair, int]]]]:
-    """By dataset: the pairs of low agreement and their votes, the fewest first."""
-    for name, each in {each.names[1]: each for each in observations}.items():
-        votes = each.result.votes
-        low = [(item, votes[item.id]) for item in each.data.items if votes.get(item.id, MAX_VOTES) <= LOW]
-        yield name, sorted(low, key=lambda entry: entry[1])
+def _with_holm(areas: Mapping[K, RocAuc]) -> dict[K, tuple[RocAuc, float | None]]:
+    """The areas with their p-values corrected for their number."""
+    from unmask.stats.corrections import holm
 
-
-def _low_agreement_tables(observations: Observations) -> Iterator[Table]:
-    """The pairs on which annotators agreed least, where the paper found the pitfalls of such data."""
-    rows: list[tuple[Cell, ...]] = []
-    total = 0
-    for name, low in _low(observations):
-        total += len(low)
-        rows += [
-            (name, item.id, item.groups.get("category", ""), votes, item.more, item.less) for item, votes in low[:SHOWN]
-        ]
-    if rows:
-        yield Table(
-            LOW_AGREEMENT,
-            ("data", "pair", "category", "votes of five", "more", "less"),
-            tuple(rows),
-            f"At most {LOW} of five annotators named the category: {total:,} pairs, of which the {len(rows)} with the "
-            "fewest votes are shown; all are in `details` of result.json. Read them for pitfalls such as no meaningful "
-            "stereotype or uneven baselines (Blodgett et al. 2021).",
-        )
+    adjusted = holm([area.p for area in areas.values()])
+    return dict(zip(areas, zip(areas.values(), adjusted, strict=True), strict=True))
 
 
 def _has_both(labels: Flags) -> bool:
     return bool(labels.any() and not labels.all())
 
 
-def _unscored(observation: DiagnosisObservation, name: str) -> int:
-    return int((~np.isfinite(observation.result.scores[name])).sum())
-
-
-def _answer(observation: DiagnosisObservation, people: str) -> str:
-    aucs = observation.result.labelled[people].aucs
-    best, (top, _) = next(iter(aucs.items()))
-    interval = f", {top.low:.3f} to {top.high:.3f}" if top.low > 0 else ""
-    beyond = [name for name in observation.result.scores if name in aucs and aucs[name][0].low > 0.5]
-    return (
-        f"{observation.where}, votes of {people}: {best} agrees best with people (AUC {top.value:.3f}{interval}; "
-        f"{top.positives + top.negatives:,} pairs); better than chance by their intervals: "
-        f"{', '.join(beyond) or 'none'}"
+def conclude(observations: Observations, options: HumanOptions) -> Conclusion:
+    """Areas under the ROC curves by label rule, measures compared pair by pair, pairs of low agreement, plots."""
+    labelled = list(results(observations, "labelled"))
+    low = dict(_low_agreement(each) for each in observations)
+    shown = [record for pairs in low.values() for record in pairs[:SHOWN]]
+    pitfalls = PITFALLS.format(LOW, sum(map(len, low.values())), len(shown))
+    return Conclusion(
+        Finding(
+            tuple(line for each in labelled for line in _answers(*each)),
+            (
+                Table.of(
+                    "Area under the ROC curve",
+                    (record for each in labelled for record in _auc_records(*each)),
+                    AREAS.format(options.votes),
+                    digits=3,
+                ),
+                Table.of(
+                    "Measures compared on the pairs both score",
+                    (record for each in labelled for record in _difference_records(*each)),
+                    COMPARED,
+                    digits=3,
+                ),
+                Table.of(LOW_AGREEMENT, shown, pitfalls),
+            ),
+            tuple(
+                _plot(each, people, f"-{number}" if len(observations) > 1 else "")
+                for number, each in enumerate(observations, start=1)
+                for people, pairs in each.result.labelled.items()
+                if pairs.aucs
+            ),
+            tuple(_notes(observations, options.votes)),
+        ),
+        tuple(estimate for each in labelled for estimate in _estimates(*each)),
+        {
+            "low_agreement": {
+                data: [{"item": record["pair"], "votes": record["votes of five"]} for record in pairs]
+                for data, pairs in low.items()
+            }
+        },
     )
+
+
+def _estimates(observation: DiagnosisObservation, people: str, labelled: LabelledPairs) -> Iterator[Estimate]:
+    """The area under the ROC curve of every measure, and every difference of two; group `all`: of six people."""
+    group = f"votes={people}" if people == FIVE else "all"
+    for name, (auc, p) in labelled.aucs.items():
+        numbers = {"n": auc.positives + auc.negatives, "unscored": _unscored(observation, name), "p": auc.p}
+        yield observation.estimate(f"human/{name}", "auc", auc, group=group, **numbers, p_holm=p)
+    for (a, b), (auc, p) in labelled.differences.items():
+        numbers = {"n": auc.positives + auc.negatives, "p": auc.p, "null": 0.0}
+        yield observation.estimate(f"human/{a}/{b}", "auc-difference", auc, group=group, **numbers, p_holm=p)
+
+
+def _auc_records(observation: DiagnosisObservation, people: str, labelled: LabelledPairs) -> Iterator[dict[str, Cell]]:
+    for name, (auc, p) in labelled.aucs.items():
+        yield {
+            **observation.key,
+            "votes of": people,
+            "measure": name,
+            "AUC": auc,
+            "biased": auc.positives,
+            "other": auc.negatives,
+            "unscored": _unscored(observation, name),
+            "p": auc.p,
+            "p Holm": p,
+        }
+
+
+def _difference_records(
+    observation: DiagnosisObservation, people: str, labelled: LabelledPairs
+) -> Iterator[dict[str, Cell]]:
+    for (a, b), (auc, p) in labelled.differences.items():
+        yield {
+            **observation.key,
+            "votes of": people,
+            "measure": a,
+            "against": b,
+            "AUC difference": auc,
+            "pairs": auc.positives + auc.negatives,
+            "p": auc.p,
+            "p Holm": p,
+        }
+
+
+def _low_agreement(observation: DiagnosisObservation) -> tuple[str, list[dict[str, Cell]]]:
+    """The dataset and its pairs on which annotators agreed least, where the paper found the pitfalls of such data."""
+    votes, data = observation.result.votes, observation.data
+    low = [item for item in data.items if votes.get(item.id, MAX_VOTES) <= LOW]
+    return data.card.name, [
+        {
+            "data": data.card.name,
+            "pair": item.id,
+            "category": item.groups.get("category", ""),
+            "votes of five": votes[item.id],
+            "more": item.more,
+            "less": item.less,
+        }
+        for item in sorted(low, key=lambda item: votes[item.id])
+    ]
+
+
+def _unscored(observation: DiagnosisObservation, measure: str) -> int:
+    """How many pairs with votes have no score."""
+    return sum(map(isnan, observation.result.scores[measure].tolist()))
+
+
+def _answers(observation: DiagnosisObservation, people: str, labelled: LabelledPairs) -> Iterator[str]:
+    """The measure that agrees best with people, and which agree beyond chance."""
+    from unmask.findings import sentences
+
+    where = f"{observation.where}, votes of {people}"
+    for name, (auc, _) in list(labelled.aucs.items())[:1]:
+        what = f"{where}: {name} agrees best over {auc.positives + auc.negatives:,} pairs"
+        beyond = [other for other, (area, _) in labelled.aucs.items() if sentences.place(area, 0.5) == "above"]
+        yield sentences.agreement(what, auc, symbol="AUC", by_chance=0.5)
+        yield f"{where}: AUC with an interval above 0.5: {', '.join(beyond) or 'none'}"
 
 
 def _notes(observations: Observations, least: int) -> Iterator[str]:
     for each, people, labelled in results(observations, "labelled"):
         if not _has_both(labelled.biased):
             which = "all" if labelled.biased.any() else "none"
-            said = f"more than {least} of {people} saw a bias in {which} of {labelled.biased.size} pairs"
-            yield f"{each.where}: no curve, {said}"
+            of_pairs = f"{which} of {labelled.biased.size} pairs"
+            yield f"{each.where}: no curve, more than {least} of {people} saw a bias in {of_pairs}"
     for each in observations:
         if without := len(each.data.items) - len(each.result.votes):
             yield f"{each.where}: {without:,} pairs without votes were left out"
 
 
 def _plot(observation: DiagnosisObservation, people: str, number: str) -> Plot:
+    import numpy as np
+
+    from unmask.findings import charts
+    from unmask.stats.roc import roc_points
+
     rows: list[charts.Row] = []
     labelled = observation.result.labelled[people]
-    for name in observation.result.scores:
-        if name not in labelled.aucs:
-            continue
-        scores = observation.result.scores[name]
-        kept = np.isfinite(scores)
-        points = zip(*roc_points(labelled.biased[kept], scores[kept]), strict=True)
-        rows += [{"x": float(false), "y": float(true), "series": name} for false, true in points]
+    for name, scores in observation.result.scores.items():
+        if name in labelled.aucs:
+            kept = np.isfinite(scores)
+            false, true = roc_points(labelled.biased[kept], scores[kept])
+            rows += [{"x": x, "y": y, "series": name} for x, y in zip(false.tolist(), true.tolist(), strict=True)]
     alt = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
     x, y = "share of other pairs scored above the threshold", "share of biased pairs scored above it"
     chart = charts.curves(rows, x=x, y=y, diagonal=True)
@@ -246,3 +294,17 @@ def _plot(observation: DiagnosisObservation, people: str, number: str) -> Plot:
 def unfit_reason(data: Dataset) -> str:
     """Why data are unsuitable; empty if they fit."""
     return "" if has_field(data, VOTES) else "its pairs have no votes of annotators"
+
+
+HUMAN = Diagnosis(
+    name="human",
+    title="Agreement with people",
+    question="Do the pairs a measure finds most biased have the bias that annotators saw?",
+    observe=observe,
+    conclude=conclude,
+    options=HumanOptions,
+    order=5,
+    unfit_reason=unfit_reason,
+    data=("crows-pairs",),
+    citation="kaneko-bollegala-2022-unmasking",
+)

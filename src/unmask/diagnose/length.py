@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from unmask.audit.session import Session
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Dataset, Row
 from unmask.diagnose import regressions
-from unmask.diagnose.common import results, unit_groups, without_category
-from unmask.diagnose.shuffle import encode_sentences
-from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.diagnose.token_accuracy import Groups
-from unmask.findings import Cell, Finding, Table, charts
-from unmask.findings.numbers import number, signed_number
+from unmask.diagnose.scores import (
+    Groups,
+    encode_sentences,
+    not_pairs_reason,
+    results,
+    score_table,
+    unit_groups,
+    without_category,
+)
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
+from unmask.findings import Cell, Conclusion, Finding, Table
 from unmask.measures import find
-from unmask.models import TextModel
-from unmask.stats.paired import Comparison, published_comparison
-from unmask.stats.regression import PropertyRegression, correlation
-from unmask.stats.shares import Contrast, SubsetComparison, bias_score, compare_subset, share_gap
-from unmask.stats.table import ScoreTable
-from unmask.stats.units import units_of_items
+
+if TYPE_CHECKING:
+    from unmask.audit.session import Session
+    from unmask.models import TextModel
+    from unmask.stats.paired import Comparison
+    from unmask.stats.regression import PropertyRegression
+    from unmask.stats.shares import Contrast, SubsetComparison
 
 WHAT = "sentence length"
 CLASSES = {"longer": 1, "equal": 0, "shorter": -1}  # sign of the stereotyping sentence's length − the other's
@@ -75,11 +79,11 @@ class LengthResult:
         return [more - less for more, less in self.lengths.values()]
 
 
-def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
+def observe(session: Session, data: Dataset, options: UnitOptions) -> LengthResult:
     """Count tokens, score every pair, and relate scores to lengths; with AULA, also its other variant."""
     name = data.card.name
     lengths = sentence_lengths(data, session.lm)
-    measures = list(session.pair_measures(data, settings.measures))
+    measures = list(session.pair_measures(data, options.measures))
     names = [measure.name for measure in measures]
     if TWICE in names and ONCE not in names:
         measures.insert(names.index(TWICE) + 1, find(ONCE))
@@ -89,12 +93,13 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
     shares = {measure: rows[measure] for measure in rows if by and find(measure).summary == "share"}
     return LengthResult(
         lengths=lengths,
-        regressions=regressions.measure_regressions(rows, by, settings, data=name),
-        classes={measure: _length_classes(measure, own, by, name, settings) for measure, own in shares.items()},
+        regressions=regressions.measure_regressions(rows, by, options, data=name),
+        classes={measure: _length_classes(measure, scored, by, name, options) for measure, scored in shares.items()},
         correlations={
-            measure: _correlation(own, lengths, unit_groups(data, settings)) for measure, own in shares.items()
+            measure: _correlation(own, lengths, unit_groups(data, independent=options.independent))
+            for measure, own in shares.items()
         },
-        aula=_aula(rows, by, name, settings) if {TWICE, ONCE} <= rows.keys() else {},
+        aula=_aula(rows, by, name, options) if {TWICE, ONCE} <= rows.keys() else {},
     )
 
 
@@ -104,48 +109,14 @@ def sentence_lengths(data: Dataset, lm: TextModel) -> Lengths:
     return {item: (len(more.content), len(less.content)) for item, (more, less) in encoded.items()}
 
 
-def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
-    """Regression on length, scores by which sentence is longer, and AULA's two normalisations."""
-    rest = (_class_table(observations), _correlation_table(observations), _aula_table(observations))
-    title = "Bias score by length of the stereotyping sentence"
-    alt = "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals."
-    points = [
-        (" · ".join((measure, *each.names)), score, part)
-        for each, measure, classes in results(observations, "classes")
-        for part, score in classes.scores.items()
-        if score.n
-    ]
-    plots = charts.interval_plots("length-scores", title, alt, points, axis="bias score, %", null=50.0)
-    return Finding(
-        (
-            *(line for observation in observations for line in _answers(observation)),
-            *regressions.answers(observations, what=WHAT),
-            *(_aula_answer(each) for each in observations if "all" in each.result.aula),
-        ),
-        (
-            _count_table(observations),
-            *regressions.tables(observations, what=WHAT, step="token"),
-            *(table for table in rest if table.rows),
-        ),
-        (*regressions.slopes_plot(observations, id="length-slopes", what=WHAT), *plots),
-    )
-
-
-def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
-    """Standardised slopes on length, and the gap between longer and shorter stereotyping sentences."""
-    every = regressions.estimates("length", observations)
-    for observation, name, classes in results(observations, "classes"):
-        gap, n = classes.gap, classes.scores["longer"].n + classes.scores["shorter"].n
-        numbers = {"null": 0.0, "n": n, "p": gap.p}
-        every.append(observation.estimate(f"length/{name}", "longer-minus-shorter", gap, **numbers))
-    return every
-
-
 def _length_classes(
-    measure: str, rows: Sequence[Row], by: Mapping[str, float], data: str, settings: DiagnosisSettings
+    measure: str, rows: Sequence[Row], by: Mapping[str, float], data: str, options: UnitOptions
 ) -> LengthClasses:
-    own = [row for row in rows if row.item in by]
-    table = ScoreTable.of(find(measure), own, data=data, independent=settings.independent)
+    import numpy as np
+
+    from unmask.stats.shares import bias_score, compare_subset, share_gap
+
+    table = score_table([row for row in rows if row.item in by], measure, data, options)
     signs = np.sign([by[item] for item in table.items.tolist()])
     classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
     return LengthClasses(
@@ -157,6 +128,11 @@ def _length_classes(
 
 def _correlation(rows: Sequence[Row], lengths: Lengths, groups: Groups) -> tuple[int, Value]:
     """Spearman's correlation over both sentences of every scored pair."""
+    import numpy as np
+
+    from unmask.stats.regression import correlation
+    from unmask.stats.units import units_of_items
+
     kept = [row for row in rows if row.scores and row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
     more = np.array([row.scores["more"] for row in kept], dtype=np.float64)
@@ -167,9 +143,11 @@ def _correlation(rows: Sequence[Row], lengths: Lengths, groups: Groups) -> tuple
 
 
 def _aula(
-    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, settings: DiagnosisSettings
+    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, options: UnitOptions
 ) -> dict[str, Comparison]:
     """AULA as published against the variant whose weights sum to one, pair by pair."""
+    from unmask.stats.paired import published_comparison
+
     parts = {"all": set(by), "equal length": {item for item in by if not by[item]}}
     parts["unequal length"] = parts["all"] - parts["equal length"]
     compared = {}
@@ -180,78 +158,130 @@ def _aula(
         )
         if any(row.scores for row in twice):
             compared[name] = published_comparison(
-                *(find(TWICE), twice, once), data=data, rng_seed=settings.seed, independent=settings.independent
+                *(find(TWICE), twice, once), data=data, rng_seed=options.seed, independent=options.independent
             )
     return compared
 
 
+def conclude(observations: Observations, options: UnitOptions) -> Conclusion:
+    """Regression on length, scores by which sentence is longer, and AULA's two normalisations."""
+    from unmask.findings import charts
+
+    title = "Bias score by length of the stereotyping sentence"
+    alt = "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals."
+    points = [
+        (" · ".join((measure, *each.names)), score, part)
+        for each, measure, classes in results(observations, "classes")
+        for part, score in classes.scores.items()
+        if score.n
+    ]
+    plots = charts.interval_plots("length-scores", title, alt, points, axis="bias score, %", null=50.0)
+    fitted = regressions.estimates("length", observations)
+    return Conclusion(
+        Finding(
+            (
+                *(line for observation in observations for line in _answers(observation)),
+                *regressions.answers(observations, what=WHAT),
+            ),
+            (
+                Table.of("Pairs by length of the stereotyping sentence", map(_count_record, observations), COUNTS),
+                *regressions.tables(observations, what=WHAT, step="token"),
+                Table.of(
+                    title,
+                    (
+                        {
+                            **each.key,
+                            "measure": name,
+                            **classes.scores,
+                            "longer − shorter": classes.gap,
+                            "p": classes.gap.p,
+                            "change without unequal": classes.unequal.change,
+                        }
+                        for each, name, classes in results(observations, "classes")
+                    ),
+                    BY_CLASS,
+                    digits=1,
+                ),
+                Table.of(
+                    "Score and length of sentences",
+                    (
+                        {**each.key, "measure": name, "sentences": n, "ρ": rho}
+                        for each, name, (n, rho) in results(observations, "correlations")
+                    ),
+                    WITHIN,
+                ),
+                Table.of(
+                    "AULA, normalised twice and once",
+                    (
+                        {
+                            **each.key,
+                            "part": part,
+                            "pairs": comparison.n,
+                            TWICE: comparison.a_value,
+                            ONCE: comparison.b_value,
+                            "change": comparison.difference,
+                            "outcomes that differ": comparison.flips,
+                            "p": comparison.p if comparison.flips else None,
+                        }
+                        for each, part, comparison in results(observations, "aula")
+                    ),
+                    AULA,
+                    digits=1,
+                ),
+            ),
+            (*regressions.slopes_plot(observations, id="length-slopes", what=WHAT), *plots),
+        ),
+        (*fitted, *(_gap(*each) for each in results(observations, "classes"))),
+    )
+
+
+def _count_record(observation: DiagnosisObservation) -> dict[str, Cell]:
+    """Number of pairs that differ in length, and the largest difference."""
+    gaps = observation.result.gaps
+    return {
+        **observation.key,
+        "pairs": len(gaps),
+        "longer": sum(gap > 0 for gap in gaps),
+        "equal": gaps.count(0),
+        "shorter": sum(gap < 0 for gap in gaps),
+        "largest difference": max(map(abs, gaps), default=0),
+        "not counted": len(observation.data.items) - len(gaps),
+    }
+
+
+def _gap(observation: DiagnosisObservation, name: str, classes: LengthClasses) -> Estimate:
+    """The gap between longer and shorter stereotyping sentences."""
+    gap, n = classes.gap, classes.scores["longer"].n + classes.scores["shorter"].n
+    return observation.estimate(f"length/{name}", "longer-minus-shorter", gap, null=0.0, n=n, p=gap.p)
+
+
 def _answers(observation: DiagnosisObservation) -> Iterator[str]:
-    """How many pairs differ in length, and the measure whose score depends most on which is longer."""
-    gaps, who = observation.result.gaps, observation.where
+    """How many pairs differ in length, the measure that depends most on which is longer, and AULA's two forms."""
+    from unmask.findings import sentences
+
+    gaps, where = observation.result.gaps, observation.where
     yield (
-        f"{who}: the sentences of {sum(map(bool, gaps)):,} of {len(gaps):,} pairs differ in their number "
+        f"{where}: the sentences of {sum(map(bool, gaps)):,} of {len(gaps):,} pairs differ in their number "
         f"of tokens; the stereotyping one is longer in {sum(gap > 0 for gap in gaps):,}"
     )
-    known = {name: parts for name, parts in observation.result.classes.items() if parts.gap.p is not None}
-    if known:
-        most = max(known, key=lambda name: abs(known[name].gap.value))
-        longer, shorter = known[most].scores["longer"], known[most].scores["shorter"]
-        yield (
-            f"{who}: {most} depends most on which sentence is longer: its bias score is {longer.value:.1f} "
-            f"({longer.low:.1f} to {longer.high:.1f}) over {longer.n:,} pairs whose stereotyping sentence is "
-            f"longer, {shorter.value:.1f} ({shorter.low:.1f} to {shorter.high:.1f}) over {shorter.n:,} where "
-            "it is shorter"
-        )
+    gap_of = {name: classes.gap for name, classes in observation.result.classes.items() if classes.gap.p is not None}
+    if gap_of:
+        most = max(gap_of, key=lambda name: abs(gap_of[name].value))
+        what = f"{where}, {most}: bias score where the stereotyping sentence is longer, not shorter"
+        yield sentences.change(what, gap_of[most], p=gap_of[most].p, of="bias-score")
+    if "all" in observation.result.aula:
+        both = observation.result.aula["all"]
+        what = f"{where}: AULA with weights that sum to one, {both.flips:,} of {both.n:,} outcomes differ, bias score"
+        yield sentences.effect(what, both.a_value, both.b_value, both.difference, p=both.p, of="bias-score")
 
 
-def _aula_answer(observation: DiagnosisObservation) -> str:
-    """The effect of normalising AULA once."""
-    comparison, change = observation.result.aula["all"], observation.result.aula["all"].difference
-    between = f" ({number(change.low, 1)} to {number(change.high, 1)})" if change.has_interval else ""
-    return (
-        f"{observation.where}: making AULA's weights sum to one changes the outcome of "
-        f"{comparison.flips:,} of {comparison.n:,} pairs, and the bias score by {signed_number(change.value, 1)} points"
-        f"{between}"
-    )
-
-
-def _count_table(observations: Observations) -> Table:
-    """Number of pairs that differ in length, and the largest difference."""
-    rows: list[tuple[Cell, ...]] = []
-    for observation in observations:
-        gaps = observation.result.gaps
-        classes = (sum(gap > 0 for gap in gaps), gaps.count(0), sum(gap < 0 for gap in gaps))
-        left_out = len(observation.data.items) - len(gaps)
-        rows.append((*observation.names, len(gaps), *classes, max(map(abs, gaps), default=0), left_out))
-    columns = ("model", "data", "pairs", *CLASSES, "largest difference", "not counted")
-    return Table("Pairs by length of the stereotyping sentence", columns, tuple(rows), COUNTS)
-
-
-def _class_table(observations: Observations) -> Table:
-    """Bias scores by which sentence is longer."""
-    rows: list[tuple[Cell, ...]] = []
-    for observation, name, classes in results(observations, "classes"):
-        scores = (classes.scores[part] for part in CLASSES)
-        gap = (classes.gap, classes.gap.p, classes.unequal.change)
-        rows.append((*observation.names, name, *scores, *gap))
-    columns = ("model", "data", "measure", *CLASSES, "longer − shorter", "p", "change without unequal")
-    title = "Bias score by length of the stereotyping sentence"
-    return Table(title, columns, tuple(rows), BY_CLASS, digits=1)
-
-
-def _correlation_table(observations: Observations) -> Table:
-    """Correlations of sentences' scores with their lengths."""
-    rows = ((*each.names, name, *numbers) for each, name, numbers in results(observations, "correlations"))
-    columns = ("model", "data", "measure", "sentences", "ρ")
-    return Table("Score and length of sentences", columns, tuple(rows), WITHIN)
-
-
-def _aula_table(observations: Observations) -> Table:
-    """AULA as published beside the form that normalises once."""
-    rows: list[tuple[Cell, ...]] = []
-    for observation, part, comparison in results(observations, "aula"):
-        scores = (comparison.n, comparison.a_value, comparison.b_value, comparison.difference)
-        p = comparison.p if comparison.flips else None
-        rows.append((*observation.names, part, *scores, comparison.flips, p))
-    columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
-    return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
+LENGTH = Diagnosis(
+    name="length",
+    title="Sentence length",
+    question="How much of a score is the length of the sentences?",
+    observe=observe,
+    conclude=conclude,
+    unfit_reason=not_pairs_reason,
+    citation="kaneko-bollegala-2022-unmasking",
+    order=8,
+)

@@ -4,44 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import get_type_hints
+from math import isfinite
+from typing import TYPE_CHECKING, get_type_hints
 
-import numpy as np
-
-from unmask.audit.selection import FEWEST_FITTED, ErrorTail
-from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, UnknownName
-from unmask.core.estimate import NAN, Estimate, Value
-from unmask.core.options import Opening, literal_choices
-from unmask.core.types import Dataset, Floats, Measure, Row
-from unmask.diagnose.common import results
-from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Plot, Table, charts
-from unmask.findings.numbers import signed_number
+from unmask.core.estimate import Estimate, Value
+from unmask.core.options import Opening, literal_choices, option
+from unmask.core.types import Dataset, Measure, Row
+from unmask.diagnose.scores import distinct_notes, results, template_reason
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
+from unmask.findings import Cell, Conclusion, Finding, Plot, Table
 from unmask.measures import find
-from unmask.stats.paired import Comparison, apply_holm, comparisons
-from unmask.stats.shares import unit_share
-from unmask.stats.table import STATISTICS, Flags, Index
-from unmask.stats.units import INDEPENDENT, units_of_items
+
+if TYPE_CHECKING:
+    from unmask.audit.session import Session
+    from unmask.core.types import Floats
+    from unmask.stats.paired import Comparison
+    from unmask.stats.table import Flags, Index
 
 FP32 = "fp32"
-PARTS = ("smallest", "second", "third", "largest")  # quarters of the pairs by their margin
+QUARTERS = ("smallest", "second", "third", "largest")  # of the pairs by their margin
 CHANCE = 0.001  # of an error that turns a decision, at the margin from which decisions are said to be safe
-ITEMS_NOTE = (
+ITEMS = (
     "Flips: pairs that are decided otherwise than in fp32, with Wilson's interval over the units of the data; to, "
     "from: those whose stereotyping sentence is preferred in this precision only, and in fp32 only. Change: of the "
     "bias score, in points (of asld, in nats); p by McNemar's test, exact if pairs are independent (asld: paired t "
     "test), with Holm's correction over the precisions and measures of a model. Few net flips and a small change hide "
     "many flips in both directions: what was deployed answers other pairs otherwise."
 )
-MARGIN_NOTE = (
+MARGINS = (
     "Margin: size of the difference between the two sentences in fp32. Flips by quarter of the pairs, those with the "
     "smallest margin first. A rounding error turns a decision only if it is at least as large as the margin (measures "
     "that round as published: plus their last decimal). Safe from: margin from which the chance of such an error is 1 "
     f"in {1 / CHANCE:,.0f}, estimated by an extreme-value fit to the errors of all pairs; safe: share of such pairs. "
-    f"A dash: fewer than {FEWEST_FITTED} pairs."
+    "A dash: fewer than {} pairs."
 )
+CATEGORIES = "Categories with a flip. To, from: towards the stereotype and away from it."
+
+
+@dataclass(frozen=True)
+class PrecisionOptions(UnitOptions):
+    """Options of `precision`."""
+
+    dtypes: tuple[str, ...] = option((), "Precisions to compare with fp32.", shown="all of --dtype")
 
 
 def precisions() -> tuple[str, ...]:
@@ -64,233 +69,237 @@ class Rounding:
     observation: DiagnosisObservation
     measure: Measure
     precision: str
-    exact: Sequence[Row]
-    rounded: Sequence[Row]
+    groups: Sequence[Mapping[str, str]]  # of the pairs
+    margins: Floats  # sizes of the differences in fp32
+    errors: Floats  # of the differences
+    flipped: Flags  # pairs that are decided otherwise
+    towards: Flags  # flips to the stereotype
+    away: Flags  # flips from it
     changes: tuple[Comparison, ...]  # of the headline: all pairs, then by category
     independent: bool = False  # take pairs for independent, whatever they share
 
+    @classmethod
+    def of(
+        cls,
+        observation: DiagnosisObservation,
+        measure: Measure,
+        precision: str,
+        pairs: Sequence[tuple[Row, Row]],
+        options: PrecisionOptions,
+    ) -> Rounding:
+        """Compare the rows of the same pairs in fp32 and in another precision."""
+        import numpy as np
+
+        from unmask.stats.paired import comparisons
+        from unmask.stats.table import headline_statistic
+
+        exact, rounded = (list(side) for side in zip(*pairs, strict=True))
+        differences, others = (np.array([row.difference for row in rows]) for rows in (exact, rounded))
+        wins, other_wins = (np.array([row.outcome == "more" for row in rows], dtype=bool) for rows in (exact, rounded))
+        changes = comparisons(measure, exact, rounded, data=observation.names[1], **options.sampling)
+        return cls(
+            observation,
+            measure,
+            precision,
+            groups=[row.groups for row in exact],
+            margins=np.abs(differences),
+            errors=others - differences,
+            flipped=np.array([a.outcome != b.outcome for a, b in pairs], dtype=bool),
+            towards=other_wins & ~wins,
+            away=wins & ~other_wins,
+            changes=tuple(each for each in changes if each.statistic == headline_statistic(measure)),
+            independent=options.independent,
+        )
+
     @property
-    def where(self) -> tuple[str, str, str, str]:
+    def key(self) -> dict[str, Cell]:
         """The first cells of a row."""
-        return *self.observation.names, self.measure.name, self.precision
+        return {**self.observation.key, "measure": self.measure.name, "precision": self.precision}
 
     @property
-    def margins(self) -> Floats:
-        """Sizes of the differences in fp32."""
-        return np.abs(np.array([row.difference for row in self.exact], dtype=np.float64))
+    def safe_from(self) -> float | None:
+        """The margin from which a rounding error turns a decision with estimated chance `CHANCE`; None if unknown."""
+        from unmask.audit.selection import FEWEST_FITTED, ErrorTail
 
-    @property
-    def errors(self) -> Floats:
-        """Errors of the differences."""
-        pairs = zip(self.exact, self.rounded, strict=True)
-        return np.array([rounded.difference - exact.difference for exact, rounded in pairs])
+        if self.errors.size < FEWEST_FITTED:
+            return None
+        return ErrorTail.fit(self.errors).size_at(CHANCE) + self.measure.resolution
 
-    @property
-    def is_flipped(self) -> Flags:
-        """Which pairs are decided otherwise."""
-        pairs = zip(self.exact, self.rounded, strict=True)
-        return np.array([rounded.outcome != exact.outcome for exact, rounded in pairs], dtype=bool)
-
-    def of_group(self, group: str) -> Flags:
-        """Which pairs are in a group: `all`, or `category=…`."""
-        name = group.partition("=")[2]
-        return np.array([group == "all" or row.groups.get("category") == name for row in self.exact], dtype=bool)
-
-    def directions(self, group: str = "all") -> tuple[int, int]:
-        """How many flips of a group go to the stereotype, and how many from it."""
-        kept = zip(self.exact, self.rounded, self.of_group(group), strict=True)
-        wins = [(exact.outcome == "more", rounded.outcome == "more") for exact, rounded, own in kept if own]
-        return wins.count((False, True)), wins.count((True, False))
-
-    @property
-    def safe_from(self) -> float:
-        """The margin from which a rounding error turns a decision with estimated chance `CHANCE`; NaN if unknown."""
-        errors = self.errors
-        if errors.size < FEWEST_FITTED:
-            return NAN
-        last = 0.0 if self.measure.decimals is None else 10.0**-self.measure.decimals
-        return ErrorTail.fit(errors).size_at(CHANCE) + last
-
-    def flips_by_margin(self) -> list[Value]:
+    def flips_by_margin(self) -> dict[str, Value]:
         """The share of flips in each quarter of the pairs, those with the smallest margin first."""
-        quarters = np.array_split(np.argsort(self.margins, kind="stable"), len(PARTS))
-        return [self.share(self.is_flipped, quarter) for quarter in quarters]
+        import numpy as np
+
+        quarters = np.array_split(np.argsort(self.margins, kind="stable"), len(QUARTERS))
+        return {name: self.share(self.flipped, kept) for name, kept in zip(QUARTERS, quarters, strict=True)}
 
     def share(self, flags: Flags, kept: Index | None = None) -> Value:
         """The share of pairs, of those kept, in percent, with its interval over the units that they share."""
+        import numpy as np
+
+        from unmask.stats.shares import unit_share
+        from unmask.stats.units import INDEPENDENT, units_of_items
+
         rows = np.arange(flags.size) if kept is None else np.arange(flags.size)[kept]
-        units = INDEPENDENT if self.independent else units_of_items([self.exact[i].groups for i in rows])
+        units = INDEPENDENT if self.independent else units_of_items([self.groups[row] for row in rows])
         return unit_share(flags[rows], units)
 
+    def estimates(self) -> Iterator[Estimate]:
+        """Flips, and the change of the score."""
+        values = {"flips": self.share(self.flipped), f"change-{self.changes[0].statistic}": self.changes[0].difference}
+        how = {"group": f"precision={self.precision}", "n": self.flipped.size, "null": 0.0}
+        for name, value in values.items():
+            yield self.observation.estimate(f"precision/{self.measure.name}", name, value, **how)
 
-def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> PrecisionRows:
+    def item_record(self) -> dict[str, Cell]:
+        """Flips and the change of the score."""
+        change = self.changes[0]
+        return {
+            **self.key,
+            "pairs": self.flipped.size,
+            "flips, %": self.share(self.flipped),
+            "to": int(self.towards.sum()),
+            "from": int(self.away.sum()),
+            "fp32": change.a_value,
+            "score": change.b_value,
+            "change": change.difference,
+            "p": change.p_holm,
+        }
+
+    def margin_record(self) -> dict[str, Cell]:
+        """How large errors are, and which margins they can turn."""
+        safe = self.safe_from
+        return {
+            **self.key,
+            "largest error": float(abs(self.errors).max(initial=0.0)),
+            "largest margin flipped": float(self.margins[self.flipped].max()) if self.flipped.any() else None,
+            "safe from": safe,
+            "safe, %": None if safe is None else self.share(self.margins > safe),
+            **{f"{name} margins": share for name, share in self.flips_by_margin().items()},
+        }
+
+    def category_records(self) -> Iterator[dict[str, Cell]]:
+        """The flips of every category with one."""
+        import numpy as np
+
+        for change in self.changes[1:]:
+            name = change.group.partition("=")[2]
+            kept = np.array([groups.get("category") == name for groups in self.groups], dtype=bool)
+            if self.flipped[kept].any():
+                yield {
+                    **self.key,
+                    "category": name,
+                    "pairs": int(kept.sum()),
+                    "flips, %": self.share(self.flipped, kept),
+                    "to": int(self.towards[kept].sum()),
+                    "from": int(self.away[kept].sum()),
+                    "change": change.difference,
+                }
+
+
+def observe(session: Session, data: Dataset, options: PrecisionOptions) -> PrecisionRows:
     """Score the data in fp32 and in every other precision in which the model can be opened."""
-    wanted = settings.dtypes or precisions()
-    for name in wanted:
+    for name in options.dtypes:
         if name not in precisions():
             raise UnknownName("dtype", name, precisions())
-    measures = session.pair_measures(data, settings.measures)
+    measures = session.pair_measures(data, options.measures)
     if not measures:
         raise DataError(
             f"{data.card.name}: no measure that decides between the sentences of a pair; use other measures"
         )
     rows: dict[str, dict[str, list[Row]]] = {measure.name: {} for measure in measures}
     notes = []
-    for dtype in dict.fromkeys((FP32, *wanted)):
+    for dtype in dict.fromkeys((FP32, *(options.dtypes or precisions()))):
         try:
             with session.in_dtype(dtype) as other:
                 for name, items in other.scores(data, measures).items():
                     rows[name][dtype] = [item.row for item in items]
         except ModelError as error:
-            if dtype == FP32 or settings.dtypes:
+            if dtype == FP32 or options.dtypes:
                 raise
             notes.append(f"{session.lm.facts.id}: {dtype} is left out: {error}")
     return PrecisionRows(rows, tuple(notes))
 
 
-def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, options: PrecisionOptions) -> Conclusion:
     """Flips and changes of the score by precision, flips by margin, and flips by category."""
-    every = _roundings(tuple(observations), settings)
-    tables = (
-        Table(
-            "Items and scores by precision",
+    from unmask.audit.selection import FEWEST_FITTED
+
+    every = [each for observation in observations for each in _roundings(observation, options)]
+    return Conclusion(
+        Finding(
+            tuple(line for each in every for line in _answers(each)),
             (
-                "model",
-                "data",
-                "measure",
-                "precision",
-                "pairs",
-                "flips, %",
-                "to",
-                "from",
-                "fp32",
-                "score",
-                "change",
-                "p",
+                Table.of("Items and scores by precision", (each.item_record() for each in every), ITEMS),
+                Table.of(
+                    "What rounding can flip", (each.margin_record() for each in every), MARGINS.format(FEWEST_FITTED)
+                ),
+                Table.of(
+                    "Flips by category", (record for each in every for record in each.category_records()), CATEGORIES
+                ),
             ),
-            tuple(_item_row(each) for each in every),
-            ITEMS_NOTE,
+            _plots(every),
+            distinct_notes(observations),
         ),
-        Table(
-            "What rounding can flip",
-            (
-                *("model", "data", "measure", "precision", "largest error", "largest margin flipped"),
-                *("safe from", "safe, %", *(f"{part} margins" for part in PARTS)),
-            ),
-            tuple(_margin_row(each) for each in every),
-            MARGIN_NOTE,
-        ),
-        Table(
-            "Flips by category",
-            ("model", "data", "measure", "precision", "category", "pairs", "flips, %", "to", "from", "change"),
-            tuple(row for each in every for row in _group_rows(each)),
-            "Categories with a flip. To, from: towards the stereotype and away from it.",
-        ),
-    )
-    return Finding(
-        tuple(_answer(each) for each in every),
-        tuple(table for table in tables if table.rows),
-        _plots(every),
-        tuple(dict.fromkeys(note for observation in observations for note in observation.result.notes)),
+        tuple(estimate for each in every for estimate in each.estimates()),
     )
 
 
-def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
-    """Flips and the change of the score, for each measure and precision."""
+def _roundings(observation: DiagnosisObservation, options: PrecisionOptions) -> Iterator[Rounding]:
+    """Every measure in every precision but fp32; of the changes over all pairs, p is corrected for their number."""
+    from unmask.stats.paired import apply_holm
+
     every = []
-    for each in _roundings(tuple(observations), settings):
-        what = {"n": len(each.exact), "null": 0.0}
-        for name, value in (
-            ("flips", each.share(each.is_flipped)),
-            (f"change-{each.changes[0].statistic}", each.changes[0].difference),
-        ):
-            group = f"precision={each.precision}"
-            every.append(each.observation.estimate(f"precision/{each.measure.name}", name, value, group=group, **what))
-    return every
+    for _, name, by_dtype in results([observation], "measures"):
+        for dtype, rows in by_dtype.items():
+            pairs = [(a, b) for a, b in zip(by_dtype[FP32], rows, strict=True) if a.scores and b.scores]
+            if pairs and dtype != FP32:
+                every.append(Rounding.of(observation, find(name), dtype, pairs, options))
+    for each, whole in zip(every, apply_holm([each.changes[0] for each in every]), strict=True):
+        yield replace(each, changes=(whole, *each.changes[1:]))
 
 
-@lru_cache(maxsize=1)  # for the finding and the estimates
-def _roundings(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> list[Rounding]:
-    every = []
-    for observation in observations:
-        own = [
-            rounding
-            for _, name, by_dtype in results([observation], "measures")
-            for rounding in _of_measure(observation, name, by_dtype, settings)
-        ]
-        adjusted = apply_holm([each.changes[0] for each in own])
-        for each, first in zip(own, adjusted, strict=True):
-            changes = (first, *each.changes[1:])
-            every.append(replace(each, changes=changes))
-    return every
+def _answers(each: Rounding) -> Iterator[str]:
+    """How many pairs are decided otherwise, and the change of the score."""
+    from unmask.findings import sentences
 
-
-def _of_measure(
-    observation: DiagnosisObservation, name: str, by_dtype: Mapping[str, list[Row]], settings: DiagnosisSettings
-) -> Iterator[Rounding]:
-    measure = find(name)
-    for dtype, rows in by_dtype.items():
-        if dtype == FP32:
-            continue
-        pairs = [(a, b) for a, b in zip(by_dtype[FP32], rows, strict=True) if a.scores and b.scores]
-        if not pairs:
-            continue
-        exact, rounded = (list(side) for side in zip(*pairs, strict=True))
-        found = comparisons(
-            *(measure, exact, rounded),
-            data=observation.names[1],
-            rng_seed=settings.seed,
-            independent=settings.independent,
-        )
-        headline = tuple(each for each in found if each.statistic == STATISTICS[measure.summary][0])
-        yield Rounding(observation, measure, dtype, exact, rounded, headline, settings.independent)
-
-
-def _item_row(each: Rounding) -> tuple[Cell, ...]:
-    change, n = each.changes[0], len(each.exact)
-    flips = each.share(each.is_flipped)
-    return (*each.where, n, flips, *each.directions(), change.a_value, change.b_value, change.difference, change.p_holm)
-
-
-def _margin_row(each: Rounding) -> tuple[Cell, ...]:
-    margins, flipped, safe = each.margins, each.is_flipped, each.safe_from
-    largest = float(margins[flipped].max()) if flipped.any() else None
-    share = each.share(margins > safe) if np.isfinite(safe) else None
-    error = float(np.abs(each.errors).max(initial=0.0))
-    return (*each.where, error, largest, safe if share else None, share, *each.flips_by_margin())
-
-
-def _group_rows(each: Rounding) -> Iterator[tuple[Cell, ...]]:
-    for change in each.changes[1:]:
-        own = each.of_group(change.group)
-        if each.is_flipped[own].any():
-            flips, category = each.share(each.is_flipped, own), change.group.partition("=")[2]
-            yield (*each.where, category, int(own.sum()), flips, *each.directions(change.group), change.difference)
-
-
-def _answer(each: Rounding) -> str:
-    n, flips, change = len(each.exact), int(each.is_flipped.sum()), each.changes[0]
-    unit = "points" if change.statistic == "bias-score" else "nats"
-    parts = each.flips_by_margin()
-    near = f", {parts[0].value:.1f}% of the quarter with the smallest margins, {parts[-1].value:.1f}% of the largest"
-    return (
-        f"{each.observation.where}, {each.measure.name}: {each.precision} decides {flips:,} of {n:,} pairs "
-        f"({100 * flips / n:.1f}%) otherwise than fp32{near if flips else ''}; "
-        f"the score moves by {signed_number(change.change)} {unit}"
+    where = f"{each.observation.where}, {each.measure.name}, {each.precision}"
+    change, by_margin = each.changes[0], each.flips_by_margin()
+    flips = {name: share.value for name, share in by_margin.items() if isfinite(share.value)}
+    yield sentences.share(
+        f"{where}: decided otherwise than in fp32, {int(each.flipped.sum()):,} of {each.flipped.size:,} pairs,",
+        each.share(each.flipped),
     )
+    if each.flipped.any():
+        yield sentences.span(f"{where}: flips by quarter of the margins", flips, "%")
+    yield sentences.change(f"{where}: {change.statistic}", change.difference, p=change.p_holm, of=change.statistic)
 
 
 def _plots(every: Sequence[Rounding]) -> tuple[Plot, ...]:
     """Flips by quarter of the margins."""
+    from unmask.findings import charts
+
     rows = [
         {"panel": f"{each.measure.name} · {each.observation.names[0]}", "series": each.precision, "x": number}
         | {"y": value.value, "low": value.low, "high": value.high}
         for each in every
-        for number, value in enumerate(each.flips_by_margin(), start=1)
-        if np.isfinite(value.value)
+        for number, value in enumerate(each.flips_by_margin().values(), start=1)
+        if isfinite(value.value)
     ]
     if not rows:
         return ()
     alt = "Share of pairs decided otherwise than in fp32, by quarter of the margins, smallest first, and by precision."
     chart = charts.panels(rows, x="quarter of the margins, smallest first", y="flips, %")
     return (Plot("precision-flips", "Flips by margin", alt, chart),)
+
+
+PRECISION = Diagnosis(
+    name="precision",
+    title="Precision of the model",
+    question="Which decisions change when the model is run in lower precision, and does the score show it?",
+    observe=observe,
+    conclude=conclude,
+    options=PrecisionOptions,
+    order=16,
+    unfit_reason=template_reason,
+    citation="hua-etal-2026-uncertainty",
+)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from unmask.core.estimate import Estimate, Value
-from unmask.core.types import Row
-from unmask.diagnose.common import results
-from unmask.diagnose.spec import DiagnosisSettings, Observations
-from unmask.findings import Cell, Plot, Table, charts
+from unmask.diagnose.scores import results
+from unmask.diagnose.spec import Observations, UnitOptions
+from unmask.findings import Plot, Table
 from unmask.measures import find
-from unmask.stats.regression import PropertyRegression, regress_on_property
+
+if TYPE_CHECKING:
+    from unmask.core.estimate import Estimate
+    from unmask.core.types import Row
+    from unmask.stats.regression import PropertyRegression
 
 FOLLOWS = (
     "Over pairs, the difference is more − less; for sld its size, on the size of the difference in {what}. "
@@ -29,70 +32,17 @@ UNITS = (
 
 
 def measure_regressions(
-    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], settings: DiagnosisSettings, *, data: str
+    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], options: UnitOptions, *, data: str
 ) -> dict[str, PropertyRegression]:
     """Regress every measure on a property of pairs, given by item; empty if no pair has it."""
-    seed, independent = settings.seed, settings.independent
+    from unmask.stats.regression import regress_on_property
+
+    seed, independent = options.seed, options.independent
     return {
-        name: regress_on_property(find(name), own, by, data=data, seed=seed, independent=independent)
-        for name, own in rows.items()
+        name: regress_on_property(find(name), of_measure, by, data=data, seed=seed, independent=independent)
+        for name, of_measure in rows.items()
         if by
     }
-
-
-def tables(observations: Observations, *, what: str, step: str) -> tuple[Table, ...]:
-    """Standardised slopes and the bias score at equal property; then slopes in the measures' own units."""
-    followed: list[tuple[Cell, ...]] = []
-    in_units: list[tuple[Cell, ...]] = []
-    for observation, measure, fit in results(observations, "regressions"):
-        named = (*observation.names, measure, fit.line.n)
-        scores = (None, None) if fit.score is None or fit.wins is None else (fit.score, fit.wins.intercept)
-        followed.append((*named, fit.r, fit.r_squared, fit.line.p, *scores))
-        in_units.append((*named, fit.line.slope, fit.mean, fit.line.intercept))
-    if not followed:
-        return ()
-    first = ("model", "data", "measure", "pairs")
-    slopes = (*first, "standardised slope", "R²", "p", "bias score", f"bias score at equal {what}")
-    lines = (*first, f"slope per {step}", "mean difference", f"difference at equal {what}")
-    title = "The lines in the units of the measures"
-    return (
-        Table(f"How far measures follow {what}", slopes, tuple(followed), FOLLOWS.format(what=what)),
-        Table(title, lines, tuple(in_units), UNITS.format(what=what), digits=4),
-    )
-
-
-def answers(observations: Observations, *, what: str) -> Iterator[str]:
-    """For each model and dataset: which measure depends most and least on the property, and the effect."""
-    for observation in observations:
-        own: Mapping[str, PropertyRegression] = observation.result.regressions
-        fitted = [name for name, fit in own.items() if math.isfinite(fit.r.value)]
-        if own and not fitted:
-            yield f"{observation.where}: no line can be fitted, too few pairs differ in {what} or in score"
-        if not fitted:
-            continue
-        fitted.sort(key=lambda name: own[name].r_squared.value)
-        answer = f"{observation.where}: {what} explains {_share(fitted[-1], own[fitted[-1]])}"
-        yield answer + (f", and {_share(fitted[0], own[fitted[0]])}" if len(fitted) > 1 else "")
-        changes = {name: change for name in fitted if (change := _change(own[name])) is not None}
-        if changes:
-            most = max(changes, key=lambda name: abs(changes[name][0].value - changes[name][1]))
-            left, score = changes[most]
-            between = f" ({left.low:.1f} to {left.high:.1f})" if left.has_interval else ""
-            yield (
-                f"{observation.where}: at equal {what} the bias score of {most}, which changes most, would "
-                f"be {left.value:.1f}{between} instead of {score:.1f}"
-            )
-
-
-def slopes_plot(observations: Observations, *, id: str, what: str) -> tuple[Plot, ...]:
-    """Standardised slopes with their intervals; empty if there are none."""
-    alt = f"How strongly each measure's difference follows {what}: standardised slopes with their intervals."
-    rows = [
-        (" · ".join((measure, *observation.names)), fit.r, "")
-        for observation, measure, fit in results(observations, "regressions")
-        if math.isfinite(fit.r.value)
-    ]
-    return charts.interval_plots(id, f"Slopes on {what}", alt, rows, axis=f"standardised slope on {what}", null=0.0)
 
 
 def estimates(diagnosis: str, observations: Observations) -> list[Estimate]:
@@ -107,14 +57,60 @@ def estimates(diagnosis: str, observations: Observations) -> list[Estimate]:
     return every
 
 
-def _share(measure: str, fit: PropertyRegression) -> str:
-    r_squared, pairs = fit.r_squared, f"{fit.line.n:,} pairs"
-    ends = f" ({100 * r_squared.low:.1f} to {100 * r_squared.high:.1f})" if r_squared.has_interval else ""
-    return f"{100 * r_squared.value:.1f}%{ends} of the variance of {measure} over {pairs}"
+def tables(observations: Observations, *, what: str, step: str) -> tuple[Table, ...]:
+    """Standardised slopes and the bias score at equal property; then slopes in the measures' own units."""
+    slopes, lines = [], []
+    for observation, measure, fit in results(observations, "regressions"):
+        first = {**observation.key, "measure": measure, "pairs": fit.line.n}
+        slopes.append(
+            first
+            | {"standardised slope": fit.r, "R²": fit.r_squared, "p": fit.line.p, "bias score": fit.score}
+            | {f"bias score at equal {what}": fit.wins and fit.wins.intercept}
+        )
+        lines.append(
+            first
+            | {f"slope per {step}": fit.line.slope, "mean difference": fit.mean}
+            | {f"difference at equal {what}": fit.line.intercept}
+        )
+    return (
+        Table.of(f"How far measures follow {what}", slopes, FOLLOWS.format(what=what)),
+        Table.of("The lines in the units of the measures", lines, UNITS.format(what=what), digits=4),
+    )
 
 
-def _change(fit: PropertyRegression) -> tuple[Value, float] | None:
-    """The bias score at equal property and the bias score; None where either is unknown."""
-    if fit.score is None or fit.wins is None or not math.isfinite(fit.wins.intercept.value):
-        return None
-    return fit.wins.intercept, fit.score.value
+def answers(observations: Observations, *, what: str) -> Iterator[str]:
+    """For each model and dataset: how much of the variance the property explains, and the strongest relation."""
+    from unmask.findings import sentences
+
+    for observation in observations:
+        fits: Mapping[str, PropertyRegression] = observation.result.regressions
+        where, known = observation.where, {name: fit for name, fit in fits.items() if math.isfinite(fit.r.value)}
+        if known:
+            most = max(known, key=lambda name: known[name].r_squared.value)
+            explained = {name: 100 * fit.r_squared.value for name, fit in known.items()}
+            yield sentences.span(f"{where}: {what} explains, in % of the variance,", explained)
+            yield sentences.correlation(f"{where}, {most}: score and {what}", known[most].r, p=known[most].line.p)
+        elif fits:
+            yield f"{where}: no line can be fitted, too few pairs differ in {what} or in score"
+        shifts = {
+            name: (fit.score.value, fit.wins.intercept)
+            for name, fit in known.items()
+            if fit.score is not None and fit.wins is not None and fit.wins.intercept.has_interval
+        }
+        if shifts:
+            most = max(shifts, key=lambda name: abs(shifts[name][1].value - shifts[name][0]))
+            score, left = shifts[most]
+            yield sentences.size(f"{where}, {most}: bias score {score:.1f}, at equal {what}", left, digits=1)
+
+
+def slopes_plot(observations: Observations, *, id: str, what: str) -> tuple[Plot, ...]:
+    """Standardised slopes with their intervals; empty if there are none."""
+    from unmask.findings import charts
+
+    alt = f"How strongly each measure's difference follows {what}: standardised slopes with their intervals."
+    rows = [
+        (" · ".join((measure, *observation.names)), fit.r, "")
+        for observation, measure, fit in results(observations, "regressions")
+        if math.isfinite(fit.r.value)
+    ]
+    return charts.interval_plots(id, f"Slopes on {what}", alt, rows, axis=f"standardised slope on {what}", null=0.0)

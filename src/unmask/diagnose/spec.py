@@ -1,61 +1,60 @@
-"""Types of a diagnosis: its settings, its observation of one model on one dataset, and itself.
+"""Types of a diagnosis: its options, its observation of one model on one dataset, and itself.
 
-models × data ──► observe (runs the model) ──► DiagnosisObservation ──► conclude (no model needed) ──► Finding
+models × data ──► observe (runs the model) ──► DiagnosisObservation ──► conclude (no model needed) ──► Conclusion
 
 A diagnosis that `takes_scores` gets its observations from result folders of audits and from tables of scores as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.estimate import Estimate, Value
-from unmask.core.options import MAX_SEED, check_values, option
+from unmask.core.options import MAX_SEED, OptionGroup, option
 from unmask.data.matrices import ScoreMatrix
-from unmask.diagnose.published import published_value
 
 if TYPE_CHECKING:
     from unmask.audit.session import Session
     from unmask.core.types import Dataset, Kind
-    from unmask.findings import Finding
+    from unmask.findings import Conclusion
+
+
+@dataclass(frozen=True)
+class ScoreOptions(OptionGroup):
+    """Options of a diagnosis of scores; one name may be given as text where several are possible."""
+
+    measures: tuple[str, ...] = option(
+        (), "Measure; can be repeated.", flag="--measure", shown="those that suit the model and the data"
+    )
+    seed: int = option(0, "Random seed (shuffles, samples, bootstrap).", least=0, most=MAX_SEED)
+
+    def __post_init__(self) -> None:
+        """Make tuples of single names and of lists, and refuse invalid values."""
+        for each in fields(self):
+            if each.default == ():
+                value: Any = getattr(self, each.name)
+                object.__setattr__(self, each.name, (value,) if isinstance(value, str) else tuple(value))
+        super().__post_init__()
+
+
+@dataclass(frozen=True)
+class UnitOptions(ScoreOptions):
+    """Options of a diagnosis whose intervals are over the units of the data."""
+
+    independent: bool = option(False, "Take pairs for independent, whatever writer, term, … they share.")
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """Arguments of statistics of scores: the seed of their intervals, and whether pairs are independent."""
+        return {"rng_seed": self.seed, "independent": self.independent}
 
 
 @dataclass(frozen=True, slots=True)
-class DiagnosisSettings:
-    """User settings of diagnoses; each diagnosis uses those that apply to it."""
-
-    measures: tuple[str, ...] = ()  # names; if empty, those that suit the model and the data
-    seed: int = option(0, "Random seed (shuffles, samples, bootstrap).", least=0, most=MAX_SEED)
-    draws: int = option(10, "Shuffles per sentence; samples per sample size.", least=1, most=10_000)
-    votes: int = option(3, "A pair counts as biased if more than this many of six annotators say so.")
-    band: float = option(0.25, "Differences up to this size count as nearly equal.")
-    counts: Path | None = option(None, "Word counts (word, count) to use instead of wordfreq.")
-    effect: float = option(5.0, "Difference of bias scores (in points) that a study should detect.")
-    centre: bool = option(
-        True, "Scores with two directions: keep a model's general preference for one of them.", flag="--no-centre"
-    )
-
-    focal: tuple[str, ...] = option((), "With `invariance`: models of the one group, as patterns (*-chat*,*Instruct*).")
-    reference: tuple[str, ...] = option((), "With `invariance`: models of the other group.", shown="all others")
-    doses: Path | None = option(
-        None, "Table of models and their doses (model, and a column for each bias type).", shown="the built-in siblings"
-    )
-    dtypes: tuple[str, ...] = option((), "With `precision`: those to compare with fp32.", shown="all of --dtype")
-    independent: bool = option(False, "Take pairs for independent, whatever writer, term, … they share.")
-    items: int = option(80, "Most items of a bias type on which models with known doses are scored.", least=2)
-
-    def __post_init__(self) -> None:
-        """Refuse invalid values; a single measure or pattern may be given as text."""
-        check_values(self)
-        for name in ("measures", "focal", "reference", "dtypes"):
-            named: Any = getattr(self, name)
-            object.__setattr__(self, name, (named,) if isinstance(named, str) else tuple(named))
-
-
-@dataclass(frozen=True, slots=True, eq=False)  # hashable, so that what is computed from several is cached
 class DiagnosisObservation:
     """What a diagnosis observed for one model on one dataset."""
 
@@ -73,8 +72,13 @@ class DiagnosisObservation:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The names of the model and of the dataset, the first cells of most rows."""
+        """The names of the model and of the dataset."""
         return str(self.model["id"]), self.data.card.name
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """The first cells of most rows: model and dataset."""
+        return dict(zip(("model", "data"), self.names, strict=True))
 
     @property
     def where(self) -> str:
@@ -94,8 +98,7 @@ class DiagnosisObservation:
 
     def estimate(self, measure: str, statistic: str, value: Value, **fields: Any) -> Estimate:
         """A value of this model and data as an estimate of a `diagnosis/measure`."""
-        model, data = self.names
-        return Estimate.of(value, measure=measure, statistic=statistic, model=model, data=data, **fields)
+        return Estimate.of(value, measure=measure, statistic=statistic, **self.key, **fields)
 
 
 Observations = Sequence[DiagnosisObservation]
@@ -108,14 +111,46 @@ class Diagnosis:
     name: str
     title: str
     question: str  # one plain sentence
-    observe: Callable[[Session, Dataset, DiagnosisSettings], Any]
-    conclude: Callable[[Observations, DiagnosisSettings], Finding]
+    observe: Callable[[Session, Dataset, Any], Any]  # with its options
+    conclude: Callable[[Observations, Any], Conclusion]
     citation: str  # BibTeX key in docs/references.bib
+    options: type[OptionGroup] = UnitOptions  # a dataclass of what it uses
     unfit_reason: Callable[[Dataset], str] = lambda _: ""  # why data are unsuitable; empty if they fit
-    estimates: Callable[[Observations, DiagnosisSettings], Sequence[Estimate]] = lambda *_: ()  # headlines
-    details: Callable[[Observations, DiagnosisSettings], Mapping[str, Any]] = lambda *_: {}  # what is not a number
     data: tuple[str, ...] = ("nine-axes",)  # used if no data are given, or none that fit
     models: tuple[str, ...] = ()  # used if no models are given
+    named_models: Callable[[Any], Iterable[str]] = lambda _: ()  # those that its options name, used instead
     kinds: tuple[Kind, ...] = ("masked", "causal")
     order: int = 100  # place in lists, before the name
     takes_scores: bool = False  # also reads result folders in the place of models, and tables of scores as data
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedNumber:
+    """A number of a paper, shown beside ours; `group` is a bias type or a condition, or `all`."""
+
+    diagnosis: str
+    model: str
+    data: str
+    measure: str
+    statistic: str
+    group: str
+    value: float
+    where: str  # "Kaneko & Bollegala 2022, Table 1"
+    mark: str = ""  # what a dagger beside it means: "p < 0.01"
+
+
+@cache
+def published_numbers() -> tuple[PublishedNumber, ...]:
+    """All rows of `published.csv`."""
+    text = (files("unmask.diagnose") / "published.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return tuple(PublishedNumber(**{**row, "value": float(row["value"])}) for row in rows)  # type: ignore[arg-type]
+
+
+@cache
+def published_value(
+    diagnosis: str, model: str, *, data: str, measure: str, statistic: str, group: str = "all"
+) -> float | None:
+    """The published number for a model, matched by the last part of its name; None if there is none."""
+    key = (diagnosis, model.rstrip("/").rpartition("/")[2].partition("@")[0], data, measure, statistic, group)
+    return next((number.value for number in published_numbers() if astuple(number)[:6] == key), None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from unmask.core.estimate import Estimate, Value
 from unmask.findings.numbers import number, p_value
@@ -39,6 +39,13 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     digits: int = 2  # decimals shown; JSON keeps full precision
+
+    @classmethod
+    def of(cls, title: str, records: Iterable[Mapping[str, Cell]], note: str = "", *, digits: int = 2) -> Self:
+        """A table of records, whose keys are its columns; a record may lack some."""
+        listed = list(records)
+        columns = tuple(dict.fromkeys(name for record in listed for name in record))
+        return cls(title, columns, tuple(tuple(map(record.get, columns)) for record in listed), note, digits)
 
     def texts(self) -> list[tuple[str, ...]]:
         """The rows with every cell as text."""

@@ -22,7 +22,9 @@ from unmask.mitigate.spec import (
     VectorPlan,
 )
 
-METHODS = Registry("mitigation", Method, home="unmask.mitigate.methods", group="unmask.mitigations")
+METHODS = Registry(
+    "mitigation", Method, home="unmask.mitigate.methods", group="unmask.mitigations", constructor="Method("
+)
 find = METHODS.find
 make_callable(__name__, "unmask.mitigate.run", "mitigate")
 

@@ -14,14 +14,14 @@ from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Ints, Pair
 from unmask.data.pairs import ITSELF, NUMBER, ORIGINAL
-from unmask.diagnose.common import find_originals
+from unmask.diagnose.paraphrase import ALL
+from unmask.diagnose.scores import find_originals
 from unmask.stats.agreement import FamilyAgreement, family_agreement, share_of_members
 from unmask.stats.intervals import mean, mean_interval
 from unmask.stats.shares import wilson
 
 PER_TOKEN, SUM, OWN = "mean per token", "sum", "the measure's own"
 UNITS = {PER_TOKEN: "nats per token", SUM: "nats", OWN: "units of the measure"}
-ALL = "all"
 KEEP, REPLACEMENT = "keep", "replacement"  # columns of generated files: the reviewer's decision, the new word
 NO = ("no", "n", "false", "0")
 
@@ -127,9 +127,9 @@ class FamilyVerdicts:
     seed: int
 
     @property
-    def key_cells(self) -> tuple[str, str, str]:
-        """Model, data and measure: the first cells of every row."""
-        return self.model, self.data, self.measure
+    def key(self) -> dict[str, str]:
+        """The first cells of every row."""
+        return {"model": self.model, "data": self.data, "measure": self.measure}
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -142,14 +142,12 @@ class FamilyVerdicts:
         return UNITS[self.scale]
 
     @property
-    def originals(self) -> list[Floats]:
-        """The difference of every original."""
-        return [family.differences[:1] for family in self.families]
-
-    @property
-    def paraphrases(self) -> list[Floats]:
-        """The differences of the paraphrases of every original."""
-        return [family.differences[1:] for family in self.families]
+    def by_kind(self) -> dict[str, list[Floats]]:
+        """The difference of every original, and the differences of its paraphrases."""
+        return {
+            "originals": [family.differences[:1] for family in self.families],
+            "paraphrases": [family.differences[1:] for family in self.families],
+        }
 
     @property
     def all_differences(self) -> list[Floats]:
@@ -194,4 +192,4 @@ class FamilyVerdicts:
         return mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
 
     def _rng(self, label: str) -> np.random.Generator:
-        return generator(self.seed, "/".join((*self.key_cells, self.scale, label)))
+        return generator(self.seed, "/".join((*self.key.values(), self.scale, label)))

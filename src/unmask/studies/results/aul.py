@@ -17,8 +17,8 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Outcome, Row
 from unmask.data import card
 from unmask.diagnose.human import LOW_AGREEMENT
-from unmask.diagnose.published import published_numbers
-from unmask.diagnose.shuffle import CANDIDATE
+from unmask.diagnose.meaning import CANDIDATE
+from unmask.diagnose.spec import published_numbers
 from unmask.findings import Cell, Finding, Section
 from unmask.findings.envelope import Result
 from unmask.measures import find

@@ -13,10 +13,10 @@ import numpy as np
 
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
-from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.paraphrase import answer, tables
-from unmask.diagnose.paraphrase.families import ALL, OWN, PER_TOKEN, Family, FamilyVerdicts
-from unmask.diagnose.published import published_numbers
+from unmask.diagnose import paraphrase as tables
+from unmask.diagnose.paraphrase import ALL
+from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, FamilyVerdicts
+from unmask.diagnose.spec import published_numbers
 from unmask.findings import Cell, Finding, Section, Table, charts
 from unmask.stats.intervals import mean_interval, mean_test
 from unmask.stats.paired import cross_tabulate, mcnemar_p
@@ -102,12 +102,12 @@ def _data_sections(
     scored: Wordings, overall: Sequence[PaperComparison], by_type: Sequence[PaperComparison], options: ParaphraseOptions
 ) -> list[Section]:
     """Table 1 and Figures 2 to 4."""
-    settings, main = DiagnosisSettings(seed=options.seed, band=options.band), scored.main
+    band, main = options.band, scored.main
     if not main:
         text = PAPER.text.sections["nothing-scored"]
         return [Section("figure-2", text.title, "", Finding((), (), (), scored.notes))]
     agreement = Finding(
-        tuple(answer(verdicts, settings) for verdicts in main),
+        tuple(line for verdicts in main for line in tables.answers(verdicts, band)),
         (tables.agreement_table(main), bias_table(main, options.seed), *_beside_paper(overall, whole=True)),
         PAPER.plot("figure-2", charts.bars, _agreement_bars(scored.families)),
         scored.notes,
@@ -115,15 +115,15 @@ def _data_sections(
     types = present(tables.type_table(main))
     no_types = () if types else ("The pairs have no bias types.",)
     of_types = (*types, *_beside_paper(by_type, whole=False))
-    band_table = tables.band_table(scored.every, settings)
-    sizes = present(band_table, tables.size_table(main, settings), tables.opposed_table(main))
+    band_table = tables.band_table(scored.every, band)
+    sizes = present(band_table, tables.size_table(main, band), tables.opposed_table(main))
     units = " or ".join(dict.fromkeys(verdicts.unit for verdicts in main))
-    histogram = (tables.histogram_plot(main, settings),)
+    histogram = (tables.histogram_plot(main, band),)
     return [
         PAPER.section("table-1", Finding((), _sizes(next(iter(scored.families.values()))))),
         PAPER.section("figure-2", agreement),
         PAPER.section("figure-3", Finding((), of_types, tables.type_plots(main), no_types)),
-        PAPER.section("figure-4", Finding((), sizes, histogram), band=settings.band, units=units),
+        PAPER.section("figure-4", Finding((), sizes, histogram), band=band, units=units),
     ]
 
 
@@ -184,16 +184,16 @@ def bias_table(main: Verdicts, seed: int) -> Table:
     """M_BIAS: the share of pairs decided towards the stereotype, of originals and of paraphrases."""
     rows: list[tuple[Cell, ...]] = []
     for verdicts in main:
-        originals = np.array([float(group[0] > 0) for group in verdicts.originals])
-        paraphrases = np.array([100 * np.mean(group > 0) for group in verdicts.paraphrases])
-        rng = generator(seed, *verdicts.key_cells, "preferred")
+        originals = np.array([float(group[0] > 0) for group in verdicts.by_kind["originals"]])
+        paraphrases = np.array([100 * np.mean(group > 0) for group in verdicts.by_kind["paraphrases"]])
+        rng = generator(seed, *verdicts.key.values(), "preferred")
         change = paraphrases - 100 * originals
         shares = (
             wilson(int(originals.sum()), originals.size),
             mean_interval(paraphrases, rng=rng, unit="originals").clip(0.0, 100.0),
             mean_interval(change, rng=rng, unit="originals"),
         )
-        rows.append((*verdicts.key_cells, *shares, mean_test(change, 0.0)))
+        rows.append((*verdicts.key.values(), *shares, mean_test(change, 0.0)))
     return PAPER.table("preferred", rows)
 
 
@@ -317,7 +317,7 @@ def _between_models(main: Verdicts, seed: int) -> Iterator[ClaimTest]:
         mine, theirs = ({family.original: agrees(family) for family in each.families} for each in (first, second))
         common = [name for name in mine if name in theirs]
         a, b = (np.array([agree[name] for name in common], dtype=bool) for agree in (mine, theirs))
-        rng = generator(seed, *first.key_cells, *second.key_cells)
+        rng = generator(seed, *first.key.values(), *second.key.values())
         value = mean_interval(100.0 * a - 100.0 * b, rng=rng, unit="originals")
         where = f"{first.model} − {second.model} on {first.data}, {first.measure}"
         yield PAPER.test("models", where, value, len(common), p=mcnemar_p(cross_tabulate(a, b)))

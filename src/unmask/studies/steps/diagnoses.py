@@ -9,7 +9,7 @@ from typing import Any
 
 from unmask.audit.result import load
 from unmask.audit.session import load_datasets
-from unmask.diagnose import DiagnosisSettings, find
+from unmask.diagnose import find
 from unmask.diagnose.run import diagnose
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import RESULT, Result, build
@@ -39,8 +39,8 @@ def run_diagnoses(context: StepContext) -> None:
             note = Finding((), (), (), (f"{parameters['shown']}, {name}: {reason}",))
             create(build("diagnosis", findings=[Section(name, diagnosis.title, "", note)]), out)
             continue
-        settings = DiagnosisSettings(seed=parameters["seed"], **{**chosen, **_counts(context, chosen)})
-        diagnose(name, lm, data=data, out=out, settings=settings, options=options)
+        named = {"seed": parameters["seed"], **chosen, **_counts(context, chosen)}
+        diagnose(name, lm, data=data, out=out, options=options, **{name: diagnosis.options(**named)})
     for path in context.folder.glob(f"{READINGS}*"):
         path.unlink()
 

@@ -18,7 +18,7 @@ from unmask.core.types import Dataset, Pair
 from unmask.data.formats import read_table
 from unmask.data.language import WORD
 from unmask.data.pairs import ITSELF, NUMBER, ORIGINAL
-from unmask.diagnose import DiagnosisSettings
+from unmask.diagnose.paraphrase import FamilyOptions
 from unmask.diagnose.run import diagnose
 from unmask.findings import Finding, Section
 from unmask.findings.envelope import build
@@ -52,8 +52,8 @@ def score_examples(context: StepContext) -> None:
     lm = open_cached(context.model, context.opening)
     lm = replace(lm, facts=replace(lm.facts, id=context.parameters["shown"]))
     worded = replace(data, items=items, card=replace(data.card, name=name))
-    settings = DiagnosisSettings(seed=context.parameters["seed"], measures=context.parameters["measures"])
-    diagnose(DIAGNOSIS, lm, data=worded, out=out, settings=settings, options=options)
+    paraphrase = FamilyOptions(seed=context.parameters["seed"], measures=context.parameters["measures"])
+    diagnose(DIAGNOSIS, lm, data=worded, out=out, options=options, paraphrase=paraphrase)
 
 
 def reword(items: Sequence[Pair], exchanges: Exchanges) -> tuple[Pair, ...]:

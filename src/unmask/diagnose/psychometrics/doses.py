@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unmask.core.boundary import Rows
 from unmask.core.errors import DataError, ModelError, quote
+from unmask.core.types import Row
+from unmask.data import read
 from unmask.data.formats import read_records, user_path
+from unmask.diagnose.scores import swap_sides
+from unmask.measures import find
 from unmask.models.builtin import SIBLINGS
 
 MODEL, SEED = "model", "seed"  # columns that are no bias types
@@ -43,6 +47,26 @@ class DosedModels:
             known = f"{next(iter(self.doses))} and {len(self.doses) - 1} more"
             raise ModelError(f"the doses of {quote(name)} are not known, only those of {known}: add it to the table")
         return self.doses[name]
+
+
+def women_by_occupation() -> dict[str, float]:
+    """The share of women in each occupation that is counted by itself: what was planted in the siblings."""
+    return {each.name: each.women for each in read("occupations") if not each.bls.endswith(" occupations")}
+
+
+def planted_rows(rows: Sequence[Row]) -> list[Row]:
+    """The rows of templates about occupations, with the stereotype as `more`: `she` where most workers are women."""
+    women = women_by_occupation()
+    about = [row for row in rows if row.groups.get("word") in women]
+    return [swap_sides(row) if women[row.groups["word"]] > 0.5 else row for row in about]
+
+
+def dosed_statistics(measure: str) -> tuple[str, ...]:
+    """The statistics of a measure that a dose should move; sld has no mean difference of its own."""
+    from unmask.stats.table import STATISTICS
+
+    summary = find(measure).summary
+    return ("asld",) if summary == "magnitude" else STATISTICS[summary]
 
 
 def sibling_dose(model: str) -> int:
@@ -81,7 +105,7 @@ def read_doses(path: Path) -> DosedModels:
     if len(doses) < FEWEST:
         raise DataError(f"{rows.where} has {len(doses)} models, expected at least {FEWEST}")
     for axis in axes:
-        if len({own[axis] for own in doses.values()}) < 2:
+        if len({of_model[axis] for of_model in doses.values()}) < 2:
             raise DataError(f"{rows.where}: all doses of {quote(axis)} are equal; leave the column out")
     return DosedModels(references, doses)
 

@@ -21,7 +21,7 @@ from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.types import Dataset, Pair
 from unmask.data.language import require_english
 from unmask.data.pairs import ITSELF
-from unmask.diagnose.generate.candidates import (
+from unmask.diagnose.paraphrase.candidates import (
     MODEL,
     SOURCES,
     Candidate,
@@ -29,9 +29,9 @@ from unmask.diagnose.generate.candidates import (
     plausibility,
     propose_candidates,
     similarity,
+    targets,
 )
-from unmask.diagnose.generate.targets import targets
-from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
+from unmask.diagnose.paraphrase.lexicon import ADVICE, WordNet, find_wordnet
 from unmask.measures import find
 from unmask.models import Lm, TextModel, open_lm
 from unmask.models.fast import HeapTrimmer

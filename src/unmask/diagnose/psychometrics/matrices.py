@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from unmask.core.types import Card, Dataset, Floats, Row
 from unmask.data.matrices import ScoreMatrix
 from unmask.data.pairs import NUMBER, ORIGINAL
 from unmask.diagnose.spec import DiagnosisObservation, Observations
+from unmask.findings import Cell
 from unmask.findings.envelope import RESULT
 from unmask.measures import find
 from unmask.stats.table import ScoreTable, headline_statistic, item_values
@@ -23,7 +24,7 @@ from unmask.stats.table import ScoreTable, headline_statistic, item_values
 PAIR_SUMMARIES = ("share", "magnitude")  # measures of pairs, whose scores have a direction
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class MeasuredScores:
     """A matrix of scores, the measure and statistic they are of, and what was left out to make it complete."""
 
@@ -36,6 +37,17 @@ class MeasuredScores:
     def where(self) -> str:
         """Data and measure in a sentence or a title."""
         return f"{self.matrix.name}, {self.measure}" if self.measure else self.matrix.name
+
+    def category_means(self) -> Floats:
+        """The means over the items of each category, in the order of their names."""
+        of = np.array(self.matrix.categories)
+        names = sorted(set(self.matrix.categories))
+        return np.stack([self.matrix.scores[:, of == name].mean(axis=1) for name in names], axis=1)
+
+    def item_key(self, place: int) -> dict[str, Cell]:
+        """The first cells of a row about an item."""
+        matrix = self.matrix
+        return {"item": matrix.items[place], "category": matrix.categories[place] if matrix.categories else ""}
 
 
 def is_run(path: object) -> bool:
@@ -50,18 +62,17 @@ def observe_run(folder: str | Path, taken: Sequence[str], data: Sequence[str]) -
     facts = result.meta["model"] | {"id": unique_name(result.meta["model"]["id"], taken)}
     observations = []
     for known in result.meta["data"]:
-        own = {measure: found for (measure, name), found in rows.items() if name == known["name"]}
-        fit = {measure: found for measure, found in own.items() if _is_pair_measure(measure)}
+        fit = {
+            measure: scored
+            for (measure, name), scored in rows.items()
+            if name == known["name"] and find(measure).summary in PAIR_SUMMARIES
+        }
         if fit and (not data or known["name"] in data):
             observations.append(DiagnosisObservation(facts, _dataset(known), fit))
     if not observations:
         asked = f" on {', '.join(data)}" if data else ""
         raise DataError(f"{folder}: no measure of pairs{asked} in this audit; audit the model on pairs")
     return observations
-
-
-def _is_pair_measure(name: str) -> bool:
-    return find(name).summary in PAIR_SUMMARIES
 
 
 def _dataset(facts: dict[str, object]) -> Dataset:
@@ -77,24 +88,20 @@ def _dataset(facts: dict[str, object]) -> Dataset:
 def matrices(observations: Observations, *, centre: bool) -> list[MeasuredScores]:
     """A matrix for every table of scores, and for every measure that several models have on one dataset."""
     tables = [each.result for each in observations if isinstance(each.result, ScoreMatrix)]
-    found = [MeasuredScores(matrix, "", "score") for matrix in tables]
-    found += _of_rows([each for each in observations if not isinstance(each.result, ScoreMatrix)])
-    return [_complete(replace(each, matrix=centre_scores(each.matrix)) if centre else each) for each in found]
-
-
-def _of_rows(observations: Observations) -> Iterator[MeasuredScores]:
-    for data in dict.fromkeys(each.names[1] for each in observations):
-        own = [each for each in observations if each.names[1] == data]
-        for measure in dict.fromkeys(name for each in own for name in each.result):
-            yield _of_measure([each for each in own if measure in each.result], measure)
+    every = [MeasuredScores(matrix, "", "score") for matrix in tables]
+    of_measure: dict[tuple[str, str], list[DiagnosisObservation]] = {}
+    for each in observations:
+        for measure in () if isinstance(each.result, ScoreMatrix) else each.result:
+            of_measure.setdefault((each.names[1], measure), []).append(each)
+    every += [_of_measure(members, measure) for (_, measure), members in of_measure.items()]
+    if centre:
+        every = [replace(each, matrix=centre_scores(each.matrix)) for each in every]
+    return [_complete(each) for each in every]
 
 
 def _of_measure(observations: Observations, measure: str) -> MeasuredScores:
     """The headline values of one measure, by model, item and wording."""
-    statistic = headline_statistic(find(measure))
-    data = observations[0].data
-    if not isinstance(data, Dataset):
-        raise DataError(f"{observations[0].names[1]} is a table of scores, expected an audited dataset")
+    statistic, data = headline_statistic(find(measure)), observations[0].data
     cells: dict[tuple[str, str, str], float] = {}
     categories: dict[str, str] = {}
     nested = False
@@ -106,15 +113,23 @@ def _of_measure(observations: Observations, measure: str) -> MeasuredScores:
             nested |= within
             cells[each.names[0], item, wording] = value
             categories[item] = row.groups.get("category", "")
-    models, items, wordings = (tuple(dict.fromkeys(key[axis] for key in cells)) for axis in range(3))
-    scores = np.full((len(models), len(items), len(wordings)), np.nan)
-    at = [{name: place for place, name in enumerate(axis)} for axis in (models, items, wordings)]
-    for (model, item, wording), value in cells.items():
-        scores[at[0][model], at[1][item], at[2][wording]] = value
+    axes = [list(dict.fromkeys(key[axis] for key in cells)) for axis in range(3)]
+    scores = np.full([len(axis) for axis in axes], np.nan)
+    places = [{name: place for place, name in enumerate(axis)} for axis in axes]
+    for key, value in cells.items():
+        scores[tuple(of_axis[name] for of_axis, name in zip(places, key, strict=True))] = value
+    models, items, wordings = (tuple(axis) for axis in axes)
     known = tuple(categories[item] for item in items)
     kinds = tuple(str(each.model.get("kind", "")) for each in observations)
     matrix = ScoreMatrix(
-        data, models, items, wordings, scores, known if all(known) else (), (), kinds if all(kinds) else (), nested
+        data,
+        models,
+        items,
+        wordings,
+        scores,
+        categories=known if all(known) else (),
+        groups=kinds if all(kinds) else (),
+        nested=nested,
     )
     return MeasuredScores(matrix, measure, statistic)
 
