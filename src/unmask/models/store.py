@@ -49,11 +49,6 @@ class StoredReadings:
     reads: NDArray[np.void]  # of type `READ`
     attention_received: Floats | None = None
 
-    @classmethod
-    def of(cls, answers: Mapping[tuple[int, int], tuple[float, int]], received: Floats | None = None) -> StoredReadings:
-        """Readings from a mapping of (position, token) to (log-probability, rank)."""
-        return cls(np.array([(*read, *answer) for read, answer in answers.items()], dtype=READ), received)
-
     @property
     def answers(self) -> dict[tuple[int, int], tuple[float, int]]:
         """(position, token) → (log-probability, rank)."""
@@ -87,7 +82,7 @@ class Store:
         self._salt = zlib.crc32((namespace or "").encode())  # of all checksums
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # the file that the connection is to
-        self._usable = path is not None
+        self.is_open = path is not None  # whether readings are stored
         self._warned = False  # of damaged rows
         self._attempt(lambda _: None)
 
@@ -100,11 +95,6 @@ class Store:
             with suppress(OSError, OutputError):  # the name is for people: a store works without it
                 write_text(path.with_suffix(NAME), f"{model}\n")
         return store
-
-    @property
-    def is_open(self) -> bool:
-        """Whether readings are stored."""
-        return self._usable
 
     def fetch(self, keys: Sequence[bytes]) -> dict[bytes, StoredReadings]:
         """The stored readings of these inputs; damaged rows count as missing, with a warning."""
@@ -141,7 +131,7 @@ class Store:
     def _attempt(self, operation: Callable[[sqlite3.Connection], None]) -> None:
         """Run an operation; a damaged file is moved aside and the operation repeated once, on a new file."""
         for again in (True, False):
-            if not self._usable:
+            if not self.is_open:
                 return
             try:
                 operation(self._current())
@@ -219,7 +209,7 @@ class Store:
     def _disable(self, error: Exception) -> None:
         """Continue without a store."""
         self.close()
-        self._usable = False
+        self.is_open = False
         lose_readings()
         _warn(f"readings cannot be stored in {self.path} ({error}); continuing without a store")
 
@@ -228,8 +218,6 @@ class Store:
     ) -> None:
         for fetched in _select(connection, "key, sum, reads, received", keys):
             rows = [row for row in fetched if self._is_intact(*row)]
-            if not _is_plausible(rows):
-                rows = [row for row in rows if _is_plausible([row])]
             readings.update((key, _unpack(reads, received)) for key, _, reads, received in rows)
             if len(rows) < len(fetched) and not self._warned:  # damaged rows are replaced when they are saved again
                 self._warned = True
@@ -340,14 +328,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _unpack(reads: bytes, received: bytes | None) -> StoredReadings:
     weights = None if received is None else np.frombuffer(received, dtype="<f4").astype(np.float64)
     return StoredReadings(np.frombuffer(reads, dtype=READ), weights)
-
-
-def _is_plausible(rows: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether intact rows hold finite numbers only, and no negative position, token or rank."""
-    reads = np.frombuffer(b"".join(row[2] for row in rows), dtype=READ)
-    received = np.frombuffer(b"".join(row[3] or b"" for row in rows), dtype="<f4")
-    finite = np.isfinite(reads["logprob"]).all() and np.isfinite(received).all()
-    return bool(finite and all((reads[name] >= 0).all() for name in ("position", "token", "rank")))
 
 
 def _warn(message: str) -> None:
