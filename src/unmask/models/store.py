@@ -49,6 +49,11 @@ class StoredReadings:
     reads: NDArray[np.void]  # of type `READ`
     attention_received: Floats | None = None
 
+    @classmethod
+    def of(cls, answers: Mapping[tuple[int, int], tuple[float, int]], received: Floats | None = None) -> StoredReadings:
+        """Readings from a mapping of (position, token) to (log-probability, rank)."""
+        return cls(np.array([(*read, *answer) for read, answer in answers.items()], dtype=READ), received)
+
     @property
     def answers(self) -> dict[tuple[int, int], tuple[float, int]]:
         """(position, token) → (log-probability, rank)."""
@@ -218,6 +223,8 @@ class Store:
     ) -> None:
         for fetched in _select(connection, "key, sum, reads, received", keys):
             rows = [row for row in fetched if self._is_intact(*row)]
+            if not _is_plausible(rows):
+                rows = [row for row in rows if _is_plausible([row])]
             readings.update((key, _unpack(reads, received)) for key, _, reads, received in rows)
             if len(rows) < len(fetched) and not self._warned:  # damaged rows are replaced when they are saved again
                 self._warned = True
@@ -328,6 +335,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _unpack(reads: bytes, received: bytes | None) -> StoredReadings:
     weights = None if received is None else np.frombuffer(received, dtype="<f4").astype(np.float64)
     return StoredReadings(np.frombuffer(reads, dtype=READ), weights)
+
+
+def _is_plausible(rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether intact rows hold finite numbers only, and no negative position, token or rank."""
+    reads = np.frombuffer(b"".join(row[2] for row in rows), dtype=READ)
+    received = np.frombuffer(b"".join(row[3] or b"" for row in rows), dtype="<f4")
+    finite = np.isfinite(reads["logprob"]).all() and np.isfinite(received).all()
+    return bool(finite and all((reads[name] >= 0).all() for name in ("position", "token", "rank")))
 
 
 def _warn(message: str) -> None:
