@@ -42,7 +42,7 @@ class _BatchOutput:
     attention_received: torch.Tensor | None
     copied: torch.cuda.Event | None = None  # when a GPU has computed and copied them; None: they are there
 
-    def done(self) -> bool:
+    def is_copied(self) -> bool:
         """Whether the outputs are there."""
         return self.copied is None or bool(self.copied.query())  # type: ignore[no-untyped-call]
 
@@ -54,6 +54,10 @@ class _BatchOutput:
 
 
 Pending = _BatchOutput | Future[_BatchOutput]  # of the GPU, or of a worker thread of the CPU
+
+
+def _is_done(pending: Pending) -> bool:
+    return pending.done() if isinstance(pending, Future) else pending.is_copied()
 
 
 class Engine(Answerer):
@@ -117,7 +121,7 @@ class Engine(Answerer):
         for rows in asked.pack(self.limits, self.lm.network.attention_maps, longest):
             missing = rows[needed[rows]]
             pending.extend(self._start(asked, missing) if len(missing) else ())
-            while pending and (len(pending) > most or pending[0].done()):
+            while pending and (len(pending) > most or _is_done(pending[0])):
                 self._collect(pending.popleft(), asked)
             done += int(tokens[rows].sum())
             progress(done / total)
