@@ -19,7 +19,7 @@ MOST_STATEMENTS = {
     "interchange": 325,
     "measures": 307,
     "mitigate": 1909,
-    "models": 3629,
+    "models": 3604,
     "prompts": 494,
     "report": 1222,
     "stats": 2295,

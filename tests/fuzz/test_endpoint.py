@@ -12,11 +12,11 @@ from tests.fuzz.harness import BUDGET, Boundary, fuzz
 
 from unmask.core.errors import ModelError
 from unmask.core.options import Serving
+from unmask.models.endpoint import _is_same, _known
 from unmask.models.endpoint.client import Client, Refused, parse_address
 from unmask.models.endpoint.completions import Completions
 from unmask.models.endpoint.contract import Contract
 from unmask.models.endpoint.lm import echo_answer
-from unmask.models.endpoint.loading import _is_same, _known
 
 TEXT = "The nurse said so."
 TOKENS, VALUES = ["<s>", "The", " nurse", " said", " so", ".", " He"], [None, -2.5, -7.0, -1.0, -3.5, -0.5, -2.0]

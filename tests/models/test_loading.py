@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,9 +22,11 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.options import Opening
+from unmask.core.registry import Registry
 from unmask.models import open_encoder, open_lm
+from unmask.models.checkpoint import load_folder
 from unmask.models.classifier import new_classifier
-from unmask.models.loading import wrap_lm
+from unmask.models.loading import LOADERS, ModelLoader, wrap_lm
 from unmask.models.states import mean_states
 from unmask.models.weights import fingerprint
 
@@ -385,3 +390,39 @@ def test_an_unknown_dtype_is_refused() -> None:
 def test_the_built_in_model_needs_no_network() -> None:
     lm = open_lm()
     assert (lm.facts.built_in, lm.facts.id, lm.kind) == (True, "builtin", "masked")
+
+
+AUDIT = """
+import sys, unmask
+unmask.audit(sys.argv[1], data="nine-axes", limit=2, store=False)
+print(*(name for name in sys.modules if name.startswith("unmask.models.")))
+"""
+
+
+def test_an_audit_of_a_folder_imports_no_other_loader() -> None:
+    """What reads GGUF files, adapters, quantised weights and endpoints is for those who have one."""
+    words = [sys.executable, "-c", AUDIT, str(zoo.folder("bert-uncased"))]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    imported = {name.removeprefix("unmask.models.") for name in done.stdout.split()}
+    assert {"loading", "checkpoint", "engine"} <= imported
+    others = {"adapter", "classifier", "eraser", "gguf", "precision"}
+    assert not {name for name in imported if name in others or name.startswith("endpoint")}
+
+
+def test_another_package_brings_a_loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = ModelLoader(
+        "shelf", lambda name, _: name.startswith("shelf:"), lambda name, how: load_folder(name[6:], how)
+    )
+    point = SimpleNamespace(name="shelf", dist=None, load=lambda: shelf)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point] if group == LOADERS.group else [])
+    registry = Registry(LOADERS.kind, ModelLoader, home="unmask.models.loading", group=LOADERS.group)
+    monkeypatch.setattr("unmask.models.loading.LOADERS", registry)
+    folder = zoo.folder("bert-uncased")
+    assert open_lm(f"shelf:{folder}").facts.fingerprint == open_lm(folder).facts.fingerprint
+
+
+def test_a_path_is_never_the_name_of_a_repository() -> None:
+    with pytest.raises(ModelError, match="no folder"):
+        open_lm(Path("owner/name"))
+    with pytest.raises(ModelError, match="no folder"):
+        open_lm(Path("builtin-dose"))

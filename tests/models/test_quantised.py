@@ -18,7 +18,7 @@ import zoo
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening
 from unmask.models import open_lm
-from unmask.models.quantised import quantise
+from unmask.models.precision import quantise
 
 NAMES = ("bert-uncased", "roberta", "llama")
 BITS = ("int8", "int4")
@@ -121,6 +121,6 @@ def test_a_model_without_linear_layers_is_refused(torchao: None) -> None:
 
 
 def test_without_torchao_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.models.quantised.find_spec", lambda _: None)
+    monkeypatch.setattr("unmask.models.precision.find_spec", lambda _: None)
     with pytest.raises(ModelError, match=r"dtype is int8, which needs torchao: run .pip install 'unmask\[quantised\]'"):
         open_lm(zoo.folder("bert-uncased"), Opening(dtype="int8"))

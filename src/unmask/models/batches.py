@@ -145,7 +145,8 @@ class Submission:
         kind = np.where(self.is_next, 2, self.attention)[self.row_input]
         length = self.length[self.row_input]
         shares = (kind == 0) & (length <= longest_in_trees)
-        yield from self._pack_trees(np.flatnonzero(shares), limits, longest_in_trees)
+        if shares.any():
+            yield from self._pack_trees(np.flatnonzero(shares), limits, longest_in_trees)
         order = np.lexsort((length, kind))
         order = order[~shares[order]]
         for this, maps in ((0, 0), (1, attention_maps), (2, 0)):

@@ -32,9 +32,9 @@ class Encoder:
         self.layers = list(body.encoder.layer)
         attention = self.layers[0].attention.self
         self.heads, self.size = int(attention.num_attention_heads), int(attention.attention_head_size)
-        # modules whose own code is not run
-        bypassed = [body, body.encoder, *self.layers, *(part for layer in self.layers for part in _parts(layer))]
-        self._bypassed: list[nn.Module] = bypassed
+        self._bypassed: list[nn.Module] = [body, body.encoder, *self.layers]  # modules whose own code is not run
+        for layer in self.layers:
+            self._bypassed += [layer.attention, layer.attention.self, layer.attention.output, layer.output]
 
     def is_usable(self) -> bool:
         """Whether nothing but inference is wanted, and no module that is not called here was changed."""
@@ -166,10 +166,6 @@ def _is_changed(module: nn.Module) -> bool:
     hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
     own = (getattr(hook, "__module__", None) == CAPTURE for hook in hooks)
     return "forward" in vars(module) or not all(own)
-
-
-def _parts(layer: Any) -> Iterator[nn.Module]:
-    yield from (layer.attention, layer.attention.self, layer.attention.output, layer.output)
 
 
 def _projections(layer: Any) -> tuple[nn.Linear, nn.Linear, nn.Linear]:

@@ -73,13 +73,10 @@ class Eraser:
         """The erased states, in the dtype of the input; computed in fp32 or better."""
         wide = states.double() if states.dtype == torch.float64 else states.float()
         tensors = {name: tensor.to(wide) for name, tensor in self.tensors.items()}
-        if "removed" in tensors:
-            erased = wide - (wide @ tensors["removed"].T) @ tensors["removed"]
-        elif "mean" in tensors:
-            erased = wide - ((wide - tensors["mean"]) @ tensors["right"].T) @ tensors["left"]
-        else:
-            erased = _rotate(wide, tensors["first"], tensors["second"])
-        return erased.to(states.dtype)
+        if "first" in tensors:
+            return _rotate(wide, tensors["first"], tensors["second"]).to(states.dtype)
+        left, right, mean = _affine_map(tensors)
+        return (wide - ((wide - mean) @ right.T) @ left).to(states.dtype)
 
     @property
     def affine(self) -> tuple[Tensor, Tensor] | None:
@@ -87,8 +84,7 @@ class Eraser:
         if "first" in self.tensors:
             return None
         tensors = {name: tensor.detach().cpu().double() for name, tensor in self.tensors.items()}
-        right, left = (tensors[name if "mean" in tensors else "removed"] for name in ("right", "left"))
-        mean = tensors.get("mean", torch.zeros(self.size, dtype=torch.float64))
+        left, right, mean = _affine_map(tensors)
         return torch.eye(self.size, dtype=torch.float64) - right.T @ left, (mean @ right.T) @ left
 
     @property
@@ -109,6 +105,14 @@ class Eraser:
         """One sentence for results."""
         where = "the last layer" if self.layer == -1 else f"layer {self.layer}"
         return f"an eraser ({self.method}) changes what leaves {where}; {self.about}".rstrip("; ")
+
+
+def _affine_map(tensors: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """`left`, `right` and `mean` of x − (x − mean) rightᵀ left; a projection has its rows twice, and no mean."""
+    if "removed" not in tensors:
+        return tensors["left"], tensors["right"], tensors["mean"]
+    rows = tensors["removed"]
+    return rows, rows, rows.new_zeros(rows.shape[-1])
 
 
 def _rotate(states: Tensor, first: Tensor, second: Tensor) -> Tensor:
@@ -186,15 +190,13 @@ def _is_orthonormal(tensors: Mapping[str, Tensor]) -> bool:
 
     The rows of an affine map must be biorthogonal, for then nothing is left to erase in what it has erased.
     """
-    if "mean" in tensors:
-        left, right, mean = (tensors[name].double() for name in ("left", "right", "mean"))
+    wide = {name: tensor.double() for name, tensor in tensors.items()}
+    if "first" not in wide:
+        left, right, mean = _affine_map(wide)
         if left.shape != right.shape or mean.shape != left.shape[1:]:
             return False
         return bool(torch.allclose(right @ left.T, torch.eye(len(left), dtype=left.dtype), atol=_TOLERANCE))
-    if "removed" in tensors:
-        rows = tensors["removed"].double()
-        return bool(torch.allclose(rows @ rows.T, torch.eye(len(rows), dtype=rows.dtype), atol=_TOLERANCE))
-    first, second = (tensors[name].double() for name in ("first", "second"))
+    first, second = wide["first"], wide["second"]
     if first.shape != second.shape or any(
         abs(float(direction.norm()) - 1) > _TOLERANCE for direction in (first, second)
     ):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 
@@ -133,16 +134,9 @@ def _whole_words(
         words = {token: word for token, word in named.items() if is_word(word)}
         lm.prime([before + word + after for word in words.values()])
         for token, word in words.items():
-            if _encodes(lm, before + word + after, _replace_token(*slot, token)):
-                yield SlotWord(word, float(probabilities[token]))
-
-
-def _encodes(lm: Lm, text: str, ids: tuple[int, ...]) -> bool:
-    """Whether the text is encoded as these token ids."""
-    try:
-        return lm.encode(text).ids == ids
-    except Unscorable:
-        return False
+            with suppress(Unscorable):  # too long
+                if lm.encode(before + word + after).ids == _replace_token(*slot, token):
+                    yield SlotWord(word, float(probabilities[token]))
 
 
 def _replace_token(ids: tuple[int, ...], position: int, token: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unmask.core.errors import DataError, ModelError, Unscorable
 from unmask.core.progress import Step
-from unmask.core.types import Check, Encoded, Kind, Reader
+from unmask.core.types import Check, Encoded, Kind
 
 if TYPE_CHECKING:
     from unmask.models.answerer import Answerer
@@ -100,43 +100,29 @@ def refuse_bad_outputs(bad: int, total: int, what: str, facts: ModelFacts | None
     raise ModelError(f"{bad:,} of {total:,} {what} of {model}{dtype} are not finite (NaN or infinity): {advice}")
 
 
-@dataclass(frozen=True, eq=False)  # hashable: each opened model is its own
-class TextModel(Reader):
-    """A language model that scores texts; its weights may be elsewhere. Open one with `open_lm`."""
+@dataclass(frozen=True, eq=False, kw_only=True)  # hashable: each opened model is its own
+class TextModel(ABC):
+    """A language model that scores texts, a `Reader`; its weights may be elsewhere. Open one with `open_lm`."""
 
     facts: ModelFacts
     namespace: str  # readings of equal namespaces are interchangeable; empty: they change, and are not shared
+    begin: int | None  # the begin-of-text token that precedes every input of a causal model
+    start: int | None  # what StereoSet's rule conditions the first token on: begin-of-text, else end-of-text
+    mask_id: int = -1  # -1 and no text for a causal model
+    mask_token: str = ""
+    unknown_id: int | None = None  # the unknown token, where one is known
+    has_next_sentence_head: bool = False
 
     @property
     def kind(self) -> Kind:
         """Masked or causal."""
         return cast("Kind", self.facts.kind)
 
-    @property
-    def mask_id(self) -> int:
-        """The mask token's id; -1 for a causal model."""
-        return -1
-
-    @property
-    def mask_token(self) -> str:
-        """The mask as text; empty for a causal model."""
-        return ""
-
-    @property
-    def unknown_id(self) -> int | None:
-        """The id of the unknown token, where one is known."""
-        return None
-
     @cached_property
     def marks_spaces(self) -> bool:
         """Whether a word's first token differs after a space, as in byte-level BPE."""
         spaced, plain = self.pieces(" a"), self.pieces("a")
         return spaced != plain and len(spaced) == 1
-
-    @property
-    def has_next_sentence_head(self) -> bool:
-        """Whether the model has a next-sentence-prediction head."""
-        return False
 
     @property
     def precisions(self) -> tuple[TextModel, ...]:
@@ -154,6 +140,18 @@ class TextModel(Reader):
     def special_in(self, text: str) -> str:
         """The first special token (`[MASK]`) that a text spells out and the tokenizer reads as such; empty if none."""
         return ""
+
+    @abstractmethod
+    def encode(self, text: str, second: str | None = None) -> Encoded:
+        """The model input for a text; with `second`, a sentence pair whose content is the second text."""
+
+    @abstractmethod
+    def pieces(self, text: str) -> tuple[int, ...]:
+        """The text's token ids without special tokens."""
+
+    @abstractmethod
+    def text(self, ids: Sequence[int]) -> str:
+        """Token ids as text."""
 
     @abstractmethod
     def prime(self, texts: Sequence[str], progress: Step | None = None) -> None:
@@ -199,6 +197,24 @@ class Lm(TextModel):
     prefix: str = ""
     _encoded: dict[tuple[str, str | None], Encoded] = field(default_factory=dict, repr=False)
 
+    @classmethod
+    def of(cls, tokenizer: Any, network: Network, facts: ModelFacts, namespace: str) -> Lm:
+        """A model with the special tokens that its tokenizer names."""
+        begin, mask = tokenizer.bos_token_id, tokenizer.mask_token_id
+        has_mask = facts.kind == "masked" and mask is not None
+        return cls(
+            tokenizer,
+            network,
+            facts=facts,
+            namespace=namespace,
+            begin=begin,
+            start=tokenizer.eos_token_id if begin is None else begin,
+            mask_id=int(mask) if has_mask else -1,
+            mask_token=str(tokenizer.mask_token) if has_mask else "",
+            unknown_id=tokenizer.unk_token_id,
+            has_next_sentence_head=network.next_sentence is not None,
+        )
+
     def with_prefix(self, prefix: str) -> Lm:
         """The same model with a prefix, and a space unless it ends in white space; DataError without offsets."""
         if not self.tokenizer.is_fast:
@@ -206,36 +222,6 @@ class Lm(TextModel):
             raise DataError(f"{name}: its tokenizer does not say which characters a token is, which a prefix needs")
         space = " " if prefix and not prefix[-1].isspace() else ""
         return replace(self, prefix=prefix + space, _encoded={})
-
-    @cached_property
-    def mask_id(self) -> int:
-        """The mask token's id; -1 for a causal model."""
-        return -1 if self.kind == "causal" else int(self.tokenizer.mask_token_id)
-
-    @property
-    def mask_token(self) -> str:
-        """The mask as text; empty for a causal model."""
-        return "" if self.kind == "causal" else str(self.tokenizer.mask_token)
-
-    @cached_property
-    def begin(self) -> int | None:
-        """The id of the begin-of-text token that precedes every input of a causal model."""
-        return self.tokenizer.bos_token_id  # type: ignore[no-any-return]
-
-    @cached_property
-    def start(self) -> int | None:
-        """The token StereoSet's rule conditions the first token on: begin-of-text, else end-of-text."""
-        return self.tokenizer.eos_token_id if self.begin is None else self.begin
-
-    @cached_property
-    def unknown_id(self) -> int | None:
-        """The id of the unknown token, where the tokenizer has one."""
-        return self.tokenizer.unk_token_id  # type: ignore[no-any-return]
-
-    @property
-    def has_next_sentence_head(self) -> bool:
-        """Whether the model has a next-sentence-prediction head."""
-        return self.network.next_sentence is not None
 
     @property
     def precisions(self) -> tuple[Lm, ...]:
@@ -306,8 +292,6 @@ class Lm(TextModel):
 
     def special_in(self, text: str) -> str:
         """The first special token (`[MASK]`) that a text spells out and the tokenizer reads as such; empty if none."""
-        if not any(letter in text for letter in self._first_letters):
-            return ""
         spelt = [token for token in self._special_ids if token in text]
         ids = set(self.pieces(text)) if spelt else set()
         return min((token for token in spelt if self._special_ids[token] in ids), key=text.index, default="")
@@ -317,11 +301,6 @@ class Lm(TextModel):
         """The ids of the special tokens by their text."""
         known = self.tokenizer.added_tokens_decoder.items()
         return {str(token): number for number, token in known if token.special and str(token).strip()}
-
-    @cached_property
-    def _first_letters(self) -> frozenset[str]:
-        """With what their texts begin."""
-        return frozenset(token[0] for token in self._special_ids)
 
     def _encode_all(self, texts: list[str]) -> list[Encoded]:
         wholes = [self.prefix + text for text in texts]

@@ -82,7 +82,7 @@ def _is_of_hub(reference: str, _: Opening) -> bool:
 
 
 def _load_quantised(reference: str, how: Opening) -> ModelCheckpoint:
-    from unmask.models.quantised import load_quantised
+    from unmask.models.precision import load_quantised
 
     return load_quantised(reference, how)
 
@@ -100,7 +100,7 @@ def _load_gguf(reference: str, how: Opening) -> ModelCheckpoint:
 
 
 def _connect(reference: str, how: Opening, serving: Serving) -> TextModel:
-    from unmask.models.endpoint.loading import open_endpoint
+    from unmask.models.endpoint import open_endpoint
 
     return open_endpoint(reference, how, serving)
 
@@ -216,7 +216,7 @@ def _open(checkpoint: ModelCheckpoint, kind: ModelKind | None = None) -> Lm:
             "results are the same, but slower",
             stacklevel=2,
         )
-    return Lm(facts, namespace_of(facts.fingerprint, facts.dtype), tokenizer, network)
+    return Lm.of(tokenizer, network, facts, namespace_of(facts.fingerprint, facts.dtype))
 
 
 def wrap_lm(model: Any, tokenizer: Any) -> Lm:
@@ -236,4 +236,4 @@ def wrap_lm(model: Any, tokenizer: Any) -> Lm:
         device=str(model.device),
         built_in=False,
     )
-    return Lm(facts, "", tokenizer, Network(model))
+    return Lm.of(tokenizer, Network(model), facts, "")

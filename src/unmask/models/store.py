@@ -87,7 +87,7 @@ class Store:
         self._salt = zlib.crc32((namespace or "").encode())  # of all checksums
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # the file that the connection is to
-        self._usable = path is not None
+        self.is_open = path is not None  # whether readings are stored
         self._warned = False  # of damaged rows
         self._attempt(lambda _: None)
 
@@ -100,11 +100,6 @@ class Store:
             with suppress(OSError, OutputError):  # the name is for people: a store works without it
                 write_text(path.with_suffix(NAME), f"{model}\n")
         return store
-
-    @property
-    def is_open(self) -> bool:
-        """Whether readings are stored."""
-        return self._usable
 
     def fetch(self, keys: Sequence[bytes]) -> dict[bytes, StoredReadings]:
         """The stored readings of these inputs; damaged rows count as missing, with a warning."""
@@ -141,7 +136,7 @@ class Store:
     def _attempt(self, operation: Callable[[sqlite3.Connection], None]) -> None:
         """Run an operation; a damaged file is moved aside and the operation repeated once, on a new file."""
         for again in (True, False):
-            if not self._usable:
+            if not self.is_open:
                 return
             try:
                 operation(self._current())
@@ -219,7 +214,7 @@ class Store:
     def _disable(self, error: Exception) -> None:
         """Continue without a store."""
         self.close()
-        self._usable = False
+        self.is_open = False
         lose_readings()
         _warn(f"readings cannot be stored in {self.path} ({error}); continuing without a store")
 

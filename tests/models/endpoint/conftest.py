@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from endpoint_server import NAME, Server, served, server
 from unmask.core.options import Opening, Serving
+from unmask.models.endpoint import open_endpoint
 from unmask.models.endpoint.lm import EndpointLm
-from unmask.models.endpoint.loading import open_endpoint
 
 __all__ = ["opened", "served", "server"]  # the last two are fixtures
 

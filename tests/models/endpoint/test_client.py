@@ -14,9 +14,8 @@ from models.endpoint.conftest import opened
 from unmask.core.errors import DataError, ModelError, OutputError
 from unmask.core.files import cache_dir
 from unmask.core.options import Opening, Serving
-from unmask.models.endpoint import client
+from unmask.models.endpoint import client, open_endpoint
 from unmask.models.endpoint.client import _retry_after, parse_address
-from unmask.models.endpoint.loading import open_endpoint
 
 PASSING = ("429", "500", "dropped", "truncated", "half")
 
@@ -65,10 +64,10 @@ def test_a_server_that_is_not_there_is_one_line_at_once(retries: int, monkeypatc
 
 def test_a_server_that_goes_away_is_asked_again(server: Server) -> None:
     asking = client.Client(parse_address(server.url), Serving(retries=3))
-    assert asking.get("/models")
+    assert asking.ask("/models")
     asking.address = parse_address("http://127.0.0.1:9/v1")  # where nothing listens
     with pytest.raises(ModelError, match="asked 4 times, the last time it failed: no connection"):
-        asking.get("/models")
+        asking.ask("/models")
 
 
 def test_a_timeout_is_one_line(server: Server) -> None:

@@ -9,8 +9,7 @@ import pytest
 from endpoint_server import Server
 from models.endpoint.conftest import opened
 from unmask.core.errors import ModelError, Unscorable
-from unmask.models.endpoint.answers import ScoredToken, pack, unpack
-from unmask.models.endpoint.completions import Completion, Spelling, spell
+from unmask.models.endpoint.completions import Completion, ScoredToken, Spelling, pack, spell, unpack
 
 
 def completion(*tokens: str, first: float | None = None) -> Completion:
@@ -78,7 +77,7 @@ ANSWERS: dict[str, Any] = {
 @pytest.mark.parametrize("reason", ANSWERS)
 def test_an_answer_of_another_shape_is_one_line(server: Server, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = opened(server)
-    monkeypatch.setattr(lm.server.client, "post", lambda *_, **__: ANSWERS[reason])
+    monkeypatch.setattr(lm.server.client, "ask", lambda *_, **__: ANSWERS[reason])
     with pytest.raises(ModelError, match=reason):
         lm.server.complete(["a"])
 

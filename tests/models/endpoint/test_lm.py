@@ -21,9 +21,8 @@ from unmask.measures import find
 from unmask.measures.probes import next_tokens_probe
 from unmask.models import Engine, Store
 from unmask.models.endpoint import lm as endpoint_lm
-from unmask.models.endpoint import words
+from unmask.models.endpoint import open_endpoint, words
 from unmask.models.endpoint.lm import LEAST_REPEATED
-from unmask.models.endpoint.loading import open_endpoint
 from unmask.models.fill import top_words
 from unmask.models.loading import open_lm
 

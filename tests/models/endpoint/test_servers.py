@@ -25,8 +25,8 @@ import gguf_files
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening, Serving
 from unmask.models import open_lm
+from unmask.models.endpoint import open_endpoint
 from unmask.models.endpoint.lm import EndpointLm
-from unmask.models.endpoint.loading import open_endpoint
 
 NAME = "smollm2"
 BOS = ("--kv_overrides", "tokenizer.ggml.add_bos_token=bool:true")

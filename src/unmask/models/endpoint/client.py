@@ -6,6 +6,7 @@ import ipaddress
 import json
 import threading
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -119,24 +120,17 @@ class Client:
         self._closed.set()
         self._http.close()
 
-    def get(self, path: str) -> Any:
-        """The JSON at a path below the address."""
-        return self._ask("GET", path, None, self.serving.retries)
-
-    def post(self, path: str, body: dict[str, Any], *, retries: int | None = None) -> Any:
-        """The JSON that the server answers with; Refused or ModelError if it does not.
+    def ask(self, path: str, body: dict[str, Any] | None = None, *, retries: int | None = None) -> Any:
+        """The JSON that the server answers with at a path, to a body if one is posted; Refused or ModelError if none.
 
         With `retries` it is asked no more often than that again.
         """
-        most = self.serving.retries
-        return self._ask("POST", path, body, most if retries is None else min(retries, most))
-
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None, retries: int) -> Any:
+        retries = self.serving.retries if retries is None else min(retries, self.serving.retries)
         last = _Attempt(0)
         for number in range(retries + 1):
             self._wait(self._not_before - monotonic())
             begin = monotonic()
-            last = self._attempt(method, path, body)
+            last = self._attempt(path, body)
             self._log.add(path, body, last.status, last.problem, seconds=monotonic() - begin, attempt=number + 1)
             if not last.problem:
                 self._was_connected = True
@@ -155,7 +149,8 @@ class Client:
             f"{self.address.url} was asked {times}, the last time it failed: {last.problem}; try again later"
         )
 
-    def _attempt(self, method: str, path: str, body: dict[str, Any] | None) -> _Attempt:
+    def _attempt(self, path: str, body: dict[str, Any] | None) -> _Attempt:
+        method = "GET" if body is None else "POST"
         try:
             with self._http.stream(method, f"{self.address.url}{path}", json=body) as response:
                 return self._read(response)
@@ -266,13 +261,8 @@ def _said(content: bytes) -> str:
 
 def _retry_after(given: str | None) -> float | None:
     """Seconds of a Retry-After header: a number, or a date."""
-    if not given:
-        return None
-    try:
-        return max(0.0, float(given))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
+    with suppress(ValueError):
+        return max(0.0, float(given or ""))
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(given or "") - datetime.now(UTC)).total_seconds())
+    return None

@@ -21,8 +21,15 @@ from unmask.core.progress import Step
 from unmask.core.types import Check, Encoded, Probe
 from unmask.models.answerer import Answerer
 from unmask.models.batches import BatchLimits, Readings, Submission
-from unmask.models.endpoint.answers import Answer, AnswerStore, ScoredToken
-from unmask.models.endpoint.completions import Completion, Completions, is_logprob, spell
+from unmask.models.endpoint.completions import (
+    Answer,
+    AnswerStore,
+    Completion,
+    Completions,
+    ScoredToken,
+    is_logprob,
+    spell,
+)
 from unmask.models.endpoint.contract import TOLERANCE, Contract
 from unmask.models.fill import SlotPrediction
 from unmask.models.lm import TextModel
@@ -75,16 +82,6 @@ class EndpointLm(TextModel):
     _ids: dict[str, int] = field(default_factory=dict, repr=False)
     _texts: list[str] = field(default_factory=lambda: [""], repr=False)  # by id
     _stores: list[Store] = field(default_factory=list, repr=False)  # the one in use is the last
-
-    @property
-    def begin(self) -> int | None:
-        """What the server puts in front of every text; None if it puts nothing there."""
-        return None if self.contract.begin is None else BEGIN
-
-    @property
-    def start(self) -> int | None:
-        """The same: no text can be asked for without it."""
-        return BEGIN
 
     @property
     def store(self) -> Store:

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from unmask.core.errors import ModelError
-from unmask.models.endpoint.answers import Answer, AnswerStore, ScoredToken
 from unmask.models.endpoint.client import Refused
-from unmask.models.endpoint.completions import Completion, spell
+from unmask.models.endpoint.completions import Answer, AnswerStore, Completion, ScoredToken, spell
 from unmask.models.endpoint.lm import EndpointLm, echo_answer
 from unmask.models.fill import NO_TEXT, LikeliestTokens, SlotPrediction, Vocabulary, WordSearch
 
