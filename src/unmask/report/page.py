@@ -155,7 +155,7 @@ def _dataset(result: AuditResult, data: str, estimates: Sequence[Estimate]) -> d
         said, row = verdict(result, estimate), estimate_row(estimate, result)
         read = row["reading"].removesuffix(f" ({WEAK})")  # a note below the rows says it once
         dagger = "" if row["lean"] == "invalid" else row["dagger"]
-        rows.append({**row, "reading": read, "leans": said.leans, "caution": said.caution, "dagger": dagger})
+        rows.append({**row, "reading": read, "statement": said.leans, "caution": said.caution, "dagger": dagger})
     note = f"† {WEAK}." if doubt_of(result, data) == "doubtful" else ""
     return {"title": data_title(result, data), "headlines": headlines(result, data), "rows": rows, "note": note}
 
