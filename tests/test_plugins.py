@@ -126,6 +126,23 @@ def test_what_a_package_offers_is_listed_last_with_its_origin(installed: Environ
         assert not any("(from" in line for line in others)
 
 
+STATISTIC = """\
+from unmask.core.estimate import Estimate
+from unmask.core.statistic import statistic
+from unmask.findings.sentences import lean
+
+facts = statistic("first-share")
+print(facts.unit, facts.digits, facts.change_unit)
+for value in (60.0, 40.0):
+    print(lean(Estimate(value, value - 2, value + 2, statistic="first-share", null=50.0, n=90)))
+"""
+
+
+def test_a_statistic_of_a_package_is_shown_and_judged_by_its_record(installed: Environment) -> None:
+    done = installed.run("-c", STATISTIC)
+    assert done.stdout.splitlines() == ["% 1 points", "begins as stereotypes do", "begins as no stereotype does"]
+
+
 @pytest.mark.thorough
 def test_what_a_package_offers_is_run_by_its_name(installed: Environment) -> None:
     """The mitigation without the measurements before and after, which take minutes."""

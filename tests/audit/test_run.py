@@ -19,14 +19,14 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
-from unmask.audit.interpretation import lean
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName
 from unmask.core.types import Dataset, Pair
 from unmask.findings.envelope import Result
+from unmask.findings.sentences import verdict
 from unmask.measures import DEFAULTS, MEASURES, TRIPLE_DEFAULTS
 from unmask.measures.spans import align_pair
 from unmask.models import open_lm
-from unmask.report.tables import spread_row
+from unmask.report.page import spread_row
 
 SCHEMA = json.loads((resources.files("unmask.findings") / "result.schema.json").read_text("utf-8"))
 OFF = unmask.Options(store=False)
@@ -110,7 +110,7 @@ def test_a_collapsed_model_fails_the_checks_of_accuracy(tmp_path: Path) -> None:
     result = unmask.audit(folder, data=small_data(), measures=["cps", "aul"], options=OFF)
     failed = {check.name for check in result.checks if not check.ok}
     assert {"masked-accuracy", "unmasked-accuracy", "ties"} <= failed
-    assert {lean(estimate) for estimate in result.headlines()} == {"ties"}
+    assert {verdict(estimate) for estimate in result.headlines()} == {"ties"}
 
 
 def test_pairs_with_special_tokens_are_named() -> None:
@@ -132,7 +132,7 @@ def test_one_pair_many_times_is_one_pair() -> None:
     for one, many in zip(once.headlines(), often.headlines(), strict=True):
         assert (one.value, one.n, many.value, many.n) == (one.value, 1, one.value, 60)
         assert (many.low, many.high) == (min(one.low, many.low), max(one.high, many.high))
-        assert lean(many) == "within"
+        assert verdict(many) == "within"
         assert many.p == 1.0
     assert {check.name for check in often.checks if not check.ok} == {"duplicates"}
 

@@ -15,7 +15,7 @@ from unmask.core.statistic import BALANCED, OF_WORDS, STATISTICS, statistic
         ("bias-score", "%", "points"),
         ("balanced-bias-score", "%", "points"),
         ("asld", "nats", "nats"),
-        ("appd", "difference of probabilities", "difference of probabilities"),
+        ("appd", "difference of probabilities", "of probability"),
         ("effect-size", "standard deviations", "standard deviations"),
         ("accuracy, women, %", "%", "points"),
         ("never heard of", "", ""),

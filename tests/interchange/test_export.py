@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 import unmask
+from report import fake
 from unmask.audit.result import AuditResult
 from unmask.core.errors import OutputError, ResultError, UnknownName
 from unmask.interchange import FORMATS
@@ -76,6 +77,28 @@ def test_every_eval_ever_has_all_finite_estimates_and_the_mean_of_its_items(
     rows = [json.loads(line) for line in Path(f"{path.with_suffix('')}_samples.jsonl").read_text("utf-8").splitlines()]
     scores = [row["evaluation"]["score"] for row in rows if row["evaluation_result_id"] == "aul/bias-score/all"]
     assert 100 * sum(scores) / len(scores) == pytest.approx(results["aul/bias-score/all"]["score_details"]["score"])
+
+
+@pytest.mark.parametrize(
+    ("statistic", "unit", "ends"),
+    [
+        ("bias-score", "percent", (0.0, 100.0)),
+        ("appd", "difference of probabilities", (-1.0, 1.0)),
+        ("asld", "nats", (0.0, "Infinity")),
+        ("effect-size", "standard deviations", ("-Infinity", "Infinity")),
+        ("TPR gap, women − men", "difference of rates", (-1.0, 1.0)),
+    ],
+)
+def test_every_eval_ever_names_the_unit_of_the_statistic(
+    statistic: str, unit: str, ends: tuple[Any, Any], tmp_path: Path
+) -> None:
+    """All but percentages were nats: a difference of probabilities of 0.3 would be read as one of log-probabilities."""
+    made = fake.run(fake.meta(), (fake.estimate("cps", 0.3, statistic=statistic, null=None),), (), fake.bare().items)
+    unmask.export(made, to="every-eval-ever", out=tmp_path)
+    (record,) = (read(path) for path in tmp_path.rglob("*.json"))
+    (result,) = record["evaluation_results"]
+    config = result["metric_config"]
+    assert (config["metric_unit"], (config["min_score"], config["max_score"])) == (unit, ends)
 
 
 def test_an_unscored_item_is_exported_with_its_reason(records: Path, audited: AuditResult) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from unmask.findings import charts as plots
 from unmask.findings.figure import figure
+from unmask.findings.sentences import verdict
 from unmask.report import charts, selection
 
 from . import fake
@@ -75,7 +76,7 @@ def test_only_directed_statistics_are_coloured() -> None:
     assert tones["pll · our-pairs"] == "within"
     assert {tones[f"{name} · our-triples"] for name in ("lms", "icat")} == {"no direction"}
     lean = fake.estimate("ppd", 0.3, statistic="appd", null=0.0, low=0.1, high=0.5)
-    assert [charts.tone(each) for each in (lean, replace(lean, value=-0.3, low=-0.5, high=-0.1))] == ["above", "below"]
+    assert [verdict(each) for each in (lean, replace(lean, value=-0.3, low=-0.5, high=-0.1))] == ["above", "below"]
 
 
 def test_numbers_that_a_failed_check_forbids_to_interpret_are_grey() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unmask.diagnose import DIAGNOSES
 from unmask.measures import MEASURES
-from unmask.report import tables
+from unmask.report import page
 from unmask.report.citations import bibliography, references, source
 
 from . import fake
@@ -39,7 +39,7 @@ def test_short_form_of_references() -> None:
 
 
 def test_everything_cited_is_listed() -> None:
-    cited = {one.citation for one in (*MEASURES.values(), *DIAGNOSES.values())} | set(tables.CITED)
+    cited = {one.citation for one in (*MEASURES.values(), *DIAGNOSES.values())} | set(page.CITED)
     assert cited <= references().keys()
 
 
@@ -51,7 +51,7 @@ def test_each_reference_is_printed_once() -> None:
 
 
 def test_a_run_cites_its_measures_its_data_and_what_the_page_says() -> None:
-    text = tables.collect_bibtex([fake.whole()])
+    text = page.collect_bibtex([fake.whole()])
     keys = set(re.findall(r"^@\w+\{([^,]+),", text, re.MULTILINE))
-    assert {"salazar-etal-2020-masked", "nadeem-etal-2021-stereoset", "ours", *tables.CITED} <= keys
+    assert {"salazar-etal-2020-masked", "nadeem-etal-2021-stereoset", "ours", *page.CITED} <= keys
     assert "gao-etal-lm-eval" not in keys

@@ -19,7 +19,7 @@ from unmask.core.estimate import Estimate
 from unmask.core.types import Check, Floats
 from unmask.findings.envelope import Result, build
 from unmask.measures import MEASURES
-from unmask.report.change_summary import summarize_changes
+from unmask.report.changes import summarize_changes
 from unmask.report.comparison_page import compare_runs, page
 from unmask.stats.paired import Comparison
 

@@ -19,7 +19,8 @@ from unmask.audit.result import load
 from unmask.core.errors import ResultError
 from unmask.core.types import Dataset
 from unmask.findings.envelope import Result
-from unmask.report import comparison_figures, comparison_page, wording
+from unmask.report import comparison_figures, comparison_page
+from unmask.report.changes import read_change
 from unmask.report.selection import model_names
 from unmask.stats.paired import Comparison
 
@@ -224,7 +225,7 @@ def _comparison(**changes: Any) -> Comparison:
     ],
 )
 def test_changes_in_words(changes: dict[str, Any], null: float | None, told: str) -> None:
-    assert wording.read_change(_comparison(**changes, null=null)) == told
+    assert read_change(_comparison(**changes, null=null)) == told
 
 
 def _rows(spec: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import re
 import pytest
 
 from unmask.findings import Table, Value, latex, markdown
+from unmask.findings import csv as writer
 from unmask.findings.envelope import Result
 from unmask.report import selection, tables
 
@@ -25,6 +26,10 @@ def hostile() -> Result:
         fake.estimate(HOSTILE, 61.0, data=HOSTILE, statistic=HOSTILE, group=f"category={HOSTILE}\n\nx"),
     )
     return fake.run(fake.meta(model={"id": HOSTILE}), estimates, fake.whole().checks, fake.bare().items)
+
+
+def csv_text(made: Result, name: str) -> str:
+    return writer.table(tables.full_estimates([made], [name]))
 
 
 def rows_of_markdown(text: str) -> list[list[str]]:
@@ -116,14 +121,14 @@ def test_hostile_text_is_inert_in_latex() -> None:
 @pytest.mark.parametrize("text", FORMULAS)
 def test_formulas_of_data_are_text_in_csv(text: str) -> None:
     made = fake.run(fake.meta(model={"id": text}), (fake.estimate("cps", -4.5, data=text),), (), fake.bare().items)
-    (row,) = csv.DictReader(io.StringIO(tables.as_csv(tables.estimate_frame([made], [text]))))
+    (row,) = csv.DictReader(io.StringIO(csv_text(made, text)))
     assert row["model"] == row["data"] == f"'{text}"
     assert float(row["value"]) == -4.5
 
 
 def test_csv_keeps_every_digit() -> None:
     made = fake.whole()
-    rows = list(csv.DictReader(io.StringIO(tables.as_csv(tables.estimate_frame([made], ["m"])))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(made, "m"))))
     assert len(rows) == len(made.estimates)
     for row, estimate in zip(rows, made.estimates, strict=True):
         assert (row["measure"], row["data"], row["group"]) == (estimate.measure, estimate.data, estimate.group)
@@ -140,5 +145,5 @@ def test_csv_keeps_every_digit() -> None:
 def test_checks_are_a_table_too() -> None:
     rows = tables.check_table([fake.whole()], ["m"]).rows
     assert rows[1] == ("FAILED", "accuracy", "only 3% of tokens predicted")
-    text = tables.as_csv(tables.check_frame([fake.whole()], ["m"]))
+    text = writer.table(tables.full_checks([fake.whole()], ["m"]))
     assert text.splitlines()[2] == "m,accuracy,False,only 3% of tokens predicted"

@@ -21,7 +21,8 @@ from unmask.data import load as load_data
 from unmask.findings import Finding, Plot, Section, charts
 from unmask.findings.assets import legible
 from unmask.findings.envelope import Result, build
-from unmask.report import audit_page, tables
+from unmask.report import page as audit_page
+from unmask.report import tables
 from unmask.report.run import report
 
 from . import fake, made
@@ -215,8 +216,8 @@ def test_write_leaves_one_file(tmp_path: Path) -> None:
 
 
 def test_result_json_of_the_page_holds_what_the_run_holds() -> None:
-    (link,) = (one.link for one in tables.files_of_one(fake.whole(), "") if one.name == "result.json")
-    made = json.loads(base64.b64decode(link.partition(",")[2]))
+    (link,) = re.findall(r'download="result.json" href="[^,]+,([^"]+)"', audit_page.page(fake.whole()))
+    made = json.loads(base64.b64decode(link))
     assert [one["value"] for one in made["estimates"]] == [one.value for one in fake.whole().estimates]
     assert [one["name"] for one in made["checks"]] == ["head", "accuracy"]
 
@@ -225,12 +226,12 @@ def test_the_band_is_one_of_differences_per_token() -> None:
     """Sums over a dozen tokens lie outside a band that their means lie inside."""
     rows = [fake.row("cps", f"our-pairs/{at}", size, 0.0) for at, size in enumerate((0.3, -1.4, 1.6, 9.0))]
     result = fake.run(fake.meta(), (fake.estimate("cps", 60.0),), (), pa.Table.from_pylist(rows))
-    spread = tables.spread_row(result.headlines()[0], result)
+    spread = audit_page.spread_row(result.headlines()[0], result)
     assert spread["inside"] == "2 (50%)"
     assert spread["largest"] == "1.500"
     earlier = [{**row, "difference_per_token": None} for row in rows]
     result.__dict__["items"] = pa.Table.from_pylist(earlier)
-    assert tables.spread_row(result.headlines()[0], result)["inside"] == "–"
+    assert audit_page.spread_row(result.headlines()[0], result)["inside"] == "–"
 
 
 @pytest.mark.parametrize("kind", ["audit", "diagnosis"])

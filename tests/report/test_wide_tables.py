@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from report import fake
-from unmask.audit.interpretation import WEAK, result_reading, short_reading
+from unmask.audit.findings import verdict
+from unmask.audit.interpretation import interpret
 from unmask.audit.result import AuditResult
-from unmask.audit.verdict import verdict
 from unmask.core.types import Check
 from unmask.findings import Table, latex
+from unmask.findings.sentences import WEAK
 from unmask.measures import MEASURES
 from unmask.report import wide_tables
 from unmask.report.run import report
@@ -146,8 +147,8 @@ def test_a_check_that_one_measure_failed_marks_its_cells_alone() -> None:
     assert table.rows == (("one", "61.2†", "44.0"),)
     assert table.is_numeric(1)
     assert str(report(run, layout="wide", format="csv")).splitlines()[1].split(",")[-2] == "cps"
-    assert [short_reading(run, each).endswith("†") for each in run.headlines()] == [True, False]
-    assert [WEAK in result_reading(run, each) for each in run.headlines()] == [True, False]
+    assert [interpret(run, each).short.endswith("†") for each in run.headlines()] == [True, False]
+    assert [WEAK in interpret(run, each).text for each in run.headlines()] == [True, False]
     assert [WEAK in str(verdict(run, each)) for each in run.headlines()] == [True, False]
     assert [row[1] for row in headline_table([run], ["one"]).rows] == ["cps†", "aul"]
 

@@ -61,22 +61,20 @@ class Tables:
     """Writes both tables, some chunks at a time."""
 
     def __init__(self, items: Path, tokens: Path, groups: Sequence[str]) -> None:
-        self._groups = column_names(groups)
-        columns = pa.schema([*LEADING, *((name, pa.string()) for name in self._groups.values()), *TRAILING])
+        self._columns = column_names(groups)
         self.paths = items, tokens
         with writing(items):
-            self._items = open_writer(items, columns)
+            self._items = open_writer(items, item_schema(self._columns))
             self._tokens = open_writer(tokens, pa.schema(TOKEN_COLUMNS.items()))
         self._waiting: dict[pq.ParquetWriter, list[pa.Table]] = {self._items: [], self._tokens: []}
 
     def add(self, scored: Sequence[ScoredItem], lm: TextModel) -> None:
         """Append one chunk."""
-        self.append(scored, _token_table(scored, lm))
+        self.append(scored, token_table(scored, lm))
 
     def append(self, scored: Sequence[ScoredItem], tokens: pa.Table) -> None:
         """Append rows of items, and of tokens without their blocks and contributions."""
-        rows = [self._item(item) for item in scored]
-        self._waiting[self._items].append(pa.Table.from_pylist(rows, schema=self._items.schema))
+        self._waiting[self._items].append(item_table(scored, self._columns))
         self._waiting[self._tokens].append(with_contributions(tokens))
         self._flush(GROUP)
 
@@ -105,21 +103,32 @@ class Tables:
             self._items.is_open = self._tokens.is_open = False
             raise
 
-    def _item(self, scored: ScoredItem) -> dict[str, Any]:
-        row, item, per_token = scored.row, scored.item, scored.difference_per_token
-        return {
-            "measure": row.measure,
-            "data": row.data,
-            "item": row.item,
-            **{column: row.groups.get(group) for group, column in self._groups.items()},
-            **{f"text_{side}": text for side, text in item.sides().items()},
-            **{str(side): score for side, score in row.scores.items()},
-            "difference": row.difference if row.scores else None,
-            PER_TOKEN: None if math.isnan(per_token) else per_token,
-            "outcome": row.outcome,
-            "reason": row.reason,
-            "precision": row.precision,
-        }
+
+def item_schema(columns: Mapping[str, str]) -> pa.Schema:
+    """The columns of items; `columns` has that of every group."""
+    return pa.schema([*LEADING, *((name, pa.string()) for name in columns.values()), *TRAILING])
+
+
+def item_table(scored: Iterable[ScoredItem], columns: Mapping[str, str]) -> pa.Table:
+    """Scored items as rows; `columns` has the column of every group."""
+    return pa.Table.from_pylist([_item(each, columns) for each in scored], schema=item_schema(columns))
+
+
+def _item(scored: ScoredItem, columns: Mapping[str, str]) -> dict[str, Any]:
+    row, item, per_token = scored.row, scored.item, scored.difference_per_token
+    return {
+        "measure": row.measure,
+        "data": row.data,
+        "item": row.item,
+        **{column: row.groups.get(group) for group, column in columns.items()},
+        **{f"text_{side}": text for side, text in item.sides().items()},
+        **{str(side): score for side, score in row.scores.items()},
+        "difference": row.difference if row.scores else None,
+        PER_TOKEN: None if math.isnan(per_token) else per_token,
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "precision": row.precision,
+    }
 
 
 def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -139,7 +148,7 @@ def rows_of(items: pa.Table) -> dict[tuple[str, str], list[Row]]:
     return rows
 
 
-def _token_table(scored: Sequence[ScoredItem], lm: TextModel) -> pa.Table:
+def token_table(scored: Sequence[ScoredItem], lm: TextModel) -> pa.Table:
     """Every content token of the sentences, scored or not; or the tokens that were read instead."""
     sentences: list[tuple[str, str, str]] = []  # measure, item, side
     lengths: list[int] = []

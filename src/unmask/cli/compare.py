@@ -30,9 +30,9 @@ def compare(
     from unmask.core.files import plain
     from unmask.findings import Finding
     from unmask.findings.terminal import print_json, show
-    from unmask.report.change_summary import summarize_changes
+    from unmask.report.changes import summarize_changes
+    from unmask.report.page import visible_words
     from unmask.report.tables import change_table
-    from unmask.report.wording import visible_words
 
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")

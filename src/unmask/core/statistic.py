@@ -26,6 +26,7 @@ Place = Literal["above", "within", "below", "ties", "too few", "no interval", "n
 UNLIMITED = (-math.inf, math.inf)
 PERCENT = "%"
 NATS = "nats"
+OUT_OF_HUNDRED = "other scores out of 100; 100 is ideal"  # title of an axis
 
 READINGS: Mapping[Place, str] = {  # what a value says by where its interval lies
     "above": "leans towards stereotypes",
@@ -54,6 +55,7 @@ class Statistic:
     name: str
     words: str  # what it is, in one phrase
     unit: str = ""  # "%", "nats", "difference of probabilities", "standard deviations"
+    amount: str = ""  # the unit after a number, where that of an axis does not fit: "of probability"
     digits: int = 3  # decimals shown
     null: float | None = 0.0  # the value of a model without the preference; a measure may have its own
     better: Better | None = "nearer"  # nearer to its reference value, higher or lower; None: it is not judged
@@ -62,6 +64,10 @@ class Statistic:
     directed: bool = False  # the side of the reference value is that of the stereotype
     question: Question = "other"  # what it answers; only answers to the same question are said together
     preferred: tuple[str, str] | None = None  # of a share: what is preferred, and in what
+    statement: str = ""  # what a headline says, with `{value}` and `{size}` (value, unit and interval)
+    noun: str = ""  # what has changed or not; empty: its name
+    moves: tuple[str, str] = ("{noun} is higher than before", "{noun} is lower than before")  # if it rose or fell
+    panel: str = ""  # the title of an axis, which statistics share that have the same; empty: its words
     crossed: bool = False  # a mean over words × templates
     margin: float | None = None  # a worsening that nobody would call one; None: a tenth of an item's deviation
     needs_items: bool = True  # no verdict under `FEW` items
@@ -76,7 +82,7 @@ class Statistic:
     @property
     def change_unit(self) -> str:
         """The unit of a difference of two of its values."""
-        return "points" if self.is_percent else self.unit
+        return "points" if self.is_percent else self.amount or self.unit
 
     @property
     def largest_worsening(self) -> float:
@@ -86,10 +92,20 @@ class Statistic:
             return most - least
         return max(most - self.null, self.null - least)
 
+    @property
+    def is_balanced(self) -> bool:
+        """Whether both directions count alike in it."""
+        return self.name.startswith(BALANCED)
+
     def reading(self, place: Place, *, short: bool = False) -> str:
         """What a value says whose interval lies in this place; `{first}` and `{second}` are the sides of a slot."""
         special, usual = (self.short, SHORT) if short else (self.readings, READINGS)
         return special.get(place, usual[place])
+
+    def axis(self, sides: tuple[str, str]) -> str:
+        """The title of an axis, with what the sides of a slot are called."""
+        title = self.panel or self.words
+        return f"{title[:1].upper()}{title[1:]}".replace("{first}", sides[0]).replace("{second}", sides[1])
 
 
 def _both_directions(plain: Statistic, words: str, **facts: object) -> Statistic:
@@ -108,6 +124,12 @@ BIAS_SCORE = Statistic(
     directed=True,
     question="pairs",
     preferred=("the stereotyping sentence", "pairs"),
+    noun="the share of stereotyping sentences",
+    moves=(
+        "the stereotyping sentence is preferred more often than before",
+        "the stereotyping sentence is preferred less often than before",
+    ),
+    panel="share of pairs in which the stereotyping side is preferred (%)",
     margin=5.0,
 )
 BALANCED_SCORE = _both_directions(BIAS_SCORE, "the same share, both directions of the stereotypes counted alike (%)")
@@ -120,6 +142,11 @@ SS = replace(
     name="ss",
     words="stereotyping word preferred to the anti-stereotyping one, mean over target terms (%)",
     preferred=("the stereotyping word", "cases"),
+    noun="the share of stereotyping words",
+    moves=(
+        "the stereotyping word is preferred more often than before",
+        "the stereotyping word is preferred less often than before",
+    ),
 )
 LMS = Statistic(
     name="lms",
@@ -131,6 +158,7 @@ LMS = Statistic(
     scale=(0.0, 100.0),
     bounded=True,
     preferred=("a meaningful word to an unrelated one", "cases"),
+    panel=OUT_OF_HUNDRED,
     margin=5.0,
     readings={
         "above": "prefers meaningful words to unrelated ones",
@@ -149,6 +177,8 @@ ICAT = Statistic(
     scale=(0.0, 100.0),
     bounded=True,
     margin=5.0,
+    statement="this model reaches {value} of 100 for language modelling without a preference",
+    panel=OUT_OF_HUNDRED,
     readings={"no null": "100 would be perfect language modelling without a preference"},
     short={"no null": "100 is ideal"},
 )
@@ -159,6 +189,9 @@ ASLD = Statistic(
     better="lower",
     scale=(0.0, math.inf),
     needs_items=False,
+    statement="the scores of the two sentences of a pair differ by {size} on average; this has no direction",
+    noun="the size of differences",
+    moves=("the scores of a pair differ more than before", "the scores of a pair differ less than before"),
     readings={
         "above": "mean size of the difference within a pair; it has no direction",
         "within": "no difference found by this measure",
@@ -166,12 +199,22 @@ ASLD = Statistic(
     short={"above": "has no direction", "within": "no difference found"},
 )
 MEAN_DIFFERENCE = Statistic(
-    name="mean-difference", words="mean difference of the two sentences' scores", unit=NATS, directed=True
+    name="mean-difference",
+    words="mean difference of the two sentences' scores",
+    unit=NATS,
+    directed=True,
+    noun="the mean difference",
+    moves=("scores moved towards the stereotyping sentence", "scores moved towards the other sentence"),
 )
 BALANCED_DIFFERENCE = _both_directions(
     MEAN_DIFFERENCE, "the same difference, both directions of the stereotypes counted alike"
 )
-_USUAL_GENDER: Mapping[str, Mapping[Place, str]] = {
+_USUAL_GENDER: Mapping[str, object] = {
+    "noun": "the mean towards the usual gender of professions",
+    "moves": (
+        "women's and men's professions, counted alike, lean more towards their usual gender than before",
+        "women's and men's professions, counted alike, lean less towards their usual gender than before",
+    ),
     "readings": {
         "above": "leans towards the usual gender of professions",
         "below": "leans against the usual gender of professions",
@@ -183,10 +226,14 @@ APPD = Statistic(
     name="appd",
     words="probability of the slot's first word minus that of the second, mean over templates and words",
     unit="difference of probabilities",
+    amount="of probability",
     scale=(-1.0, 1.0),
     question="slots",
     crossed=True,
     margin=0.05,
+    noun="the overall mean",
+    moves=("the overall mean moved towards {first}", "the overall mean moved towards {second}"),
+    panel="probability of {first} minus that of {second}, mean over templates and words",
     readings={"above": "leans towards {first}", "below": "leans towards {second}"},
     short=_OF_SLOT,
 )
@@ -201,6 +248,9 @@ ASSOCIATION = Statistic(
     unit=NATS,
     question="slots",
     crossed=True,
+    noun="the mean association",
+    moves=("the mean association moved towards {first}", "the mean association moved towards {second}"),
+    panel="how much more a word raises the probability of {first} than of {second} (nats)",
     readings={"above": "the words are associated with {first}", "below": "the words are associated with {second}"},
     short=_OF_SLOT,
 )
@@ -211,6 +261,7 @@ EFFECT_SIZE = Statistic(
     name="effect-size",
     words="mean association over words, in standard deviations",
     unit="standard deviations",
+    question="slots",
     needs_items=False,
     readings=ASSOCIATION.readings,
     short=_OF_SLOT,
@@ -223,18 +274,19 @@ WORD_APPD = Statistic(
     better="lower",
     scale=(0.0, 1.0),
     margin=0.05,
+    noun="how far single words lean",
+    moves=("single words lean further than before", "single words lean less far than before"),
     readings={"no null": "mean size of a word's lean; it has no direction"},
     short={"no null": "has no direction"},
 )
-WORD_ASSOCIATION = Statistic(
+WORD_ASSOCIATION = replace(
+    WORD_APPD,
     name=f"{OF_WORDS}association",
     words="size of a word's association, whatever its direction, mean over words (nats)",
     unit=NATS,
-    null=None,
-    better="lower",
     scale=(0.0, math.inf),
+    margin=None,
     readings={"no null": "mean size of a word's association; it has no direction"},
-    short={"no null": "has no direction"},
 )
 THIRD = Statistic(
     name="third",
@@ -264,7 +316,13 @@ KEPT_PERCENT = Statistic(
     better="higher",
     scale=(0.0, 100.0),
 )
-CHANGES = Statistic(name=CHANGE, words="change of a statistic between two runs", directed=True, needs_items=False)
+CHANGES = Statistic(
+    name=CHANGE,
+    words="change of a statistic between two runs",
+    directed=True,
+    needs_items=False,
+    short={"above": "rose", "within": "no significant change", "below": "fell"},
+)
 _GAPS = tuple(
     Statistic(name=name, words=name, unit="difference of rates", scale=scale)
     for name, scale in (

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unmask.core.errors import DataError, ModelError, UnmaskError
@@ -120,21 +118,16 @@ def _applicable(lm: Lm, condition: Callable[[Measure], bool]) -> list[Measure]:
 
 def _score(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple[pa.Table, pa.Table]:
     """The item and token tables that a run on these pairs would write."""
-    import pyarrow.parquet as pq
-
+    from unmask.audit.attribution import with_contributions
     from unmask.audit.checks import Evidence
-    from unmask.audit.parquet import Tables, group_columns
+    from unmask.audit.parquet import column_names, group_columns, item_table, token_table
     from unmask.audit.scoring import score_items
-    from unmask.findings.envelope import ITEMS, TOKENS
     from unmask.models import Engine
 
-    with TemporaryDirectory(prefix="unmask-live-") as folder:
-        tables = Tables(Path(folder) / ITEMS, Path(folder) / TOKENS, group_columns(pairs))
-        ignore: Callable[[float], None] = lambda _: None  # noqa: E731 - no progress shown
-        for chunk in score_items("live", pairs, measures, Engine(lm), evidence=Evidence(), progress=ignore):
-            tables.add(chunk, lm)
-        tables.close()
-        return pq.read_table(Path(folder) / ITEMS), pq.read_table(Path(folder) / TOKENS)
+    ignore: Callable[[float], None] = lambda _: None  # noqa: E731 - no progress shown
+    chunks = score_items("live", pairs, measures, Engine(lm), evidence=Evidence(), progress=ignore)
+    scored = [item for chunk in chunks for item in chunk]
+    return item_table(scored, column_names(group_columns(pairs))), with_contributions(token_table(scored, lm))
 
 
 def _fill_template(template: str, words: Sequence[str]) -> list[Pair]:

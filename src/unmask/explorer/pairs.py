@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 
 from unmask.audit.attribution import Explanation, TokenPart, explain_rows
 from unmask.audit.compare import compare
-from unmask.audit.interpretation import checks_warning, digits_of, result_reading
+from unmask.audit.interpretation import checks_warning, interpret
 from unmask.audit.result import AuditResult, load
 from unmask.audit.token_text import glyphs
 from unmask.core.files import plain
+from unmask.core.statistic import statistic
 from unmask.core.types import Measure
 from unmask.findings.tables import PER_TOKEN, SIDES
 from unmask.measures import MEASURES
@@ -97,7 +98,7 @@ def run_summaries(runs: Runs) -> list[dict[str, Any]]:
     summaries = []
     for name, result in zip(runs.names, runs.results, strict=True):
         heads = [
-            plain(e) | {"reading": result_reading(result, e), "digits": digits_of(e.statistic)}
+            plain(e) | {"reading": interpret(result, e).text, "digits": statistic(e.statistic).digits}
             for e in result.headlines()
         ]
         model = _part(result.meta["model"], "id", "kind", "parameters", "fingerprint", "warnings")
@@ -109,7 +110,7 @@ def run_summaries(runs: Runs) -> list[dict[str, Any]]:
 
 def measure_notes(runs: Runs) -> dict[str, dict[str, Any]]:
     """What every measure of the runs and of this package means, and whether a pair's score has a direction."""
-    recorded = [each for result in runs.results for each in result.meta["details"].get("measures", ())]
+    recorded = [each for result in runs.results for each in result.meta["details"]["measures"]]
     noted: dict[str, dict[str, Any]] = {}
     for facts in (*recorded, *(_facts_of(measure) for measure in MEASURES.values())):
         note = {"title": facts.get("title", ""), "reads": facts.get("reads", "")}
@@ -134,7 +135,9 @@ def compare_runs(first: AuditResult, second: AuditResult) -> list[dict[str, Any]
 @lru_cache(maxsize=64)
 def _compare_folders(first: str, second: str) -> list[dict[str, Any]]:
     """Cached: resampling takes seconds on a large run."""
-    return [plain(change) | {"digits": digits_of(change.statistic)} for change in compare(load(first), load(second))]
+    return [
+        plain(change) | {"digits": statistic(change.statistic).digits} for change in compare(load(first), load(second))
+    ]
 
 
 def _records(result: AuditResult) -> Iterator[dict[str, Any]]:

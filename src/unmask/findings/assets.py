@@ -37,7 +37,9 @@ def template(name: str) -> jinja2.Template:
 
 def _as_text(value: Any) -> Any:
     """What a template puts into a page: text of the data is made legible, markup stays."""
-    return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or value.isprintable() or isinstance(value, Markup):
+        return value
+    return legible(value)
 
 
 def legible(text: str) -> str:

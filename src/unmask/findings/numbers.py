@@ -35,6 +35,11 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
+def plural_unit(unit: str) -> str:
+    """What was resampled: `words × templates` of `word × template`."""
+    return " × ".join(f"{part}s" for part in unit.split(" × "))
+
+
 def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a finite number."""
     return isinstance(value, (int, float)) and math.isfinite(value)

@@ -1,4 +1,4 @@
-"""Results in the formats of other tools: export to each, import from lm-eval. One module each, named in `catalog.py`.
+"""Results in the formats of other tools: export to each, import from lm-eval. One module each.
 
     unmask.export("runs/bert", to="mlflow", out="mlruns")
     unmask.import_samples("samples_crows_pairs_english.jsonl", out="runs/theirs")
@@ -11,6 +11,6 @@ from __future__ import annotations
 from unmask.core.registry import Registry
 from unmask.interchange.spec import ExportFormat
 
-FORMATS = Registry("format", ExportFormat, home="unmask.interchange.catalog", group="unmask.formats")
+FORMATS = Registry("format", ExportFormat, home="unmask.interchange", group="unmask.formats")
 
 __all__ = ["FORMATS", "ExportFormat"]

@@ -24,6 +24,7 @@ from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.files import make_folder, write_text
 from unmask.core.statistic import statistic
+from unmask.interchange.spec import ExportFormat
 
 SCHEMA = "0.3.0"
 SCORES = {"more": 1.0, "less": 0.0, "tie": 0.5, "unscored": 0.0}
@@ -195,3 +196,11 @@ def _result_id(measure: str, statistic: str, group: str) -> str:
 def _portable(text: str) -> str:
     """A name that every file system takes as one component of a path."""
     return _UNPORTABLE.sub("-", text).strip(".-") or "unknown"
+
+
+EVERY_EVAL_EVER = ExportFormat(
+    name="every-eval-ever",
+    about="records of the Every Eval Ever schema 0.3.0 below a folder: estimates, and every item beside them",
+    write=write,
+    audits_only=True,
+)

@@ -18,6 +18,7 @@ from typing import Any
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.files import make_folder, write_text
+from unmask.interchange.spec import ExportFormat
 
 VERSION = 2
 SCORES = {"more": 1.0, "tie": 0.5, "less": 0.0}
@@ -111,3 +112,11 @@ def _sample(row: Mapping[str, Any]) -> dict[str, Any]:
         "model_usage": {},
         "attachments": {},
     }
+
+
+INSPECT = ExportFormat(
+    name="inspect",
+    about="a log of Inspect in a folder, for its viewer and its data frames; one sample per item",
+    write=write,
+    audits_only=True,
+)

@@ -20,6 +20,7 @@ from unmask.core.errors import OutputError, UnmaskError, one_line
 from unmask.core.estimate import Estimate
 from unmask.core.files import make_folder, writing
 from unmask.findings.envelope import ITEMS, RESULT, Result
+from unmask.interchange.spec import ExportFormat
 
 PROJECT = "unmask"
 _OTHER = re.compile(r"[^\w.\- :/]")  # characters that MLflow refuses in a name
@@ -153,3 +154,23 @@ def _quiet_stdout() -> Iterator[Any]:
 
     with contextlib.redirect_stdout(io.StringIO()) as stream:
         yield stream
+
+
+MLFLOW = ExportFormat(
+    name="mlflow",
+    about="a run of MLflow in a folder (file store) or at a tracking URI: metrics, parameters, the result's files",
+    write=write_mlflow,
+    library="mlflow",
+)
+TRACKIO = ExportFormat(
+    name="trackio",
+    about="a run of Trackio in a folder: metrics and configuration",
+    write=write_trackio,
+    library="trackio",
+)
+WANDB = ExportFormat(
+    name="wandb",
+    about="an offline run of Weights & Biases in a folder, which `wandb sync` uploads",
+    write=write_wandb,
+    library="wandb",
+)

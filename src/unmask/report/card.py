@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from unmask.audit.headline import headlines
+from unmask.audit.findings import headlines
 from unmask.audit.interpretation import checks_warning, with_companions
 from unmask.audit.result import AuditResult
 from unmask.core.boundary import parse_yaml, read_text
@@ -19,7 +19,7 @@ from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.core.files import plain, write_text
 from unmask.findings import markdown
-from unmask.report import tables, wording
+from unmask.report import page, tables
 from unmask.report.provenance import repeat_command
 
 BEGIN, END = "<!-- unmask: begin -->", "<!-- unmask: end -->"
@@ -50,7 +50,7 @@ def write(result: AuditResult, path: Path) -> Path:
 
 def metrics(result: AuditResult) -> list[EvalResult]:
     """The headline estimates as `EvalResult`s; estimates that are not finite are left out."""
-    cards = {card.get("name"): card for card in result.meta.get("data") or []}
+    cards = {card["name"]: card for card in result.meta["data"]}
     finite = [each for each in with_companions(result, result.headlines()) if math.isfinite(each.value)]
     return [_metric(estimate, result, cards.get(estimate.data, {})) for estimate in finite]
 
@@ -69,13 +69,13 @@ def text(result: AuditResult) -> str:
         "## Social bias",
         f"**{warning}.**" if warning else "",
         "\n\n".join(f"{mark}{markdown.text(line)}.{mark}" for line, mark in marks),
-        markdown.text(" ".join(wording.introduction(result))),
+        markdown.text(" ".join(page.introduction(result))),
         markdown.table(headline),
         markdown.text(headline.note),
         "\n".join(f"* {markdown.text(line)}" for lines in tables.caution_lines(result) for line in lines),
         *(["### Checks", "\n".join(f"* {markdown.text(line)}" for line in checks)] if result.checks else []),
         "### Limits of these numbers",
-        "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS if line != wording.COLOURED),
+        "\n".join(f"* {markdown.text(line)}" for line in page.LIMITS if line != page.COLOURED),
         f"Measured by unmask {markdown.text(str(result.meta.get('unmask', '')))}{_when(result)}; to repeat it: "
         f"{markdown.text(repeat_command(result))}",
     ]
@@ -87,7 +87,7 @@ def _when(result: AuditResult) -> str:
 
 
 def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) -> EvalResult:
-    kind = str((result.meta.get("model") or {}).get("kind", ""))
+    kind = str(result.meta["model"].get("kind", ""))
     measure = result.measure(estimate.measure)
     names = ("low", "high", "null", "n", "ties", "unscored", "method")
     numbers = {name: plain(getattr(estimate, name)) for name in names}
@@ -107,7 +107,7 @@ def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) ->
         metric_name=f"{estimate.measure}: {measure.title}",
         metric_config=estimate.measure,
         metric_value=estimate.value,
-        metric_args={MADE: str(result.meta.get("unmask", "")), **numbers},
+        metric_args={MADE: result.meta["unmask"], **numbers},
     )
 
 
@@ -123,4 +123,4 @@ def _load_card(path: Path) -> ModelCard:
 
 
 def _model(result: AuditResult) -> str:
-    return str((result.meta.get("model") or {}).get("id") or "model")
+    return str(result.meta["model"]["id"])

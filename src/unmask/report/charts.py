@@ -10,56 +10,31 @@ from functools import partial
 import altair as alt
 import numpy as np
 
-from unmask.audit import interpretation
-from unmask.audit.headline import published_scores
-from unmask.audit.interpretation import (
-    CHANGE,
-    DIRECTED,
-    DOUBTFUL,
-    INVALID,
-    PERCENT,
-    STATISTICS,
-    WEAK,
-    all_pairs,
-    digits_of,
-    failure,
-    holm,
-    interval,
-    lean,
-    reading,
-    result_reading,
-    side_words,
-    slot_sides,
-)
+from unmask.audit.interpretation import all_pairs, doubt_of, interpret, interval, published_scores, slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.core.statistic import BAND
+from unmask.core.statistic import BAND, CHANGE, LEVEL, statistic
 from unmask.findings import charts as plots
+from unmask.findings import sentences
 from unmask.findings.charts import BLUE, DASHED, GREY, ORANGE, Chart, Row, base_chart, in_order, tooltips
 from unmask.findings.figure import Figure, figure, label_text
 from unmask.findings.numbers import number
+from unmask.findings.sentences import WEAK, side_words
 from unmask.report import selection
-from unmask.report.selection import SLOTTED, group_name, label, reach
+from unmask.report.selection import group_name, has_direction, is_open, label, reach, tone
 from unmask.stats import corrections
 
 PUBLISHED = "published"  # a score of a known model
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE} | dict.fromkeys(
     ("ties", "too few", "no interval", "no null", "no direction", "invalid", PUBLISHED), GREY
 )
-HOLM = {interpretation.DIFFERS: "diamond", interpretation.SAME: "circle", interpretation.UNTESTED: "square"}
+HOLM = {"differs": "diamond", "does not differ": "circle", "was not tested": "square"}  # after correction
 BINS = 40
 WORDS = "words[datum.label]"  # an expression of Vega; `_with_words` gives the words
 SINGLE = 440  # pixels of a panel that stands alone: two charts fit beside each other
 TIP: Row = {"label": "", "value": 0, "low": 0, "high": 0, "null": 0, "n": 0, "reading": ""}  # of a tooltip
-SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
-SCALES = ("Other scores out of 100; 100 is ideal", None)
-SLOT_TITLES = {  # of statistics of templates, by the words of the two sides
-    "appd": "Probability of {} minus that of {}, mean over templates and words",
-    "association": "How much more a word raises the probability of {} than of {} (nats)",
-}
 PAIR_WORDS = ("the stereotyping sentence", "the other sentence")
 LEAN_WORDS = {"above": "above the reference value", "within": "not beyond chance", "below": "below it"}
-CHANGE_WORDS = {"above": "rose", "within": "no significant change", "below": "fell"}
 ENDS = 12  # words shown at each end of the ranking
 Named = tuple[str, Sequence[float], bool]  # measure, its differences, whether to draw the near-zero band
 Sides = Callable[[Estimate], tuple[str, str]]  # what the two sides of an estimate's templates are called
@@ -73,7 +48,7 @@ def headline(result: AuditResult) -> list[Figure]:
         values = [f"{_point_name(e, result)} {_value_text(e)}" for e in estimates]
         values += [f"{name} {number(value, 1)}" for e in estimates for name, value in known_models(e, result)]
         known = "; hollow: published scores of known models" if len(values) > len(estimates) else ""
-        known += f"; † {WEAK}" if any(failure(result, e.data, e.measure) == DOUBTFUL for e in estimates) else ""
+        known += f"; † {WEAK}" if any(doubt_of(result, e.data, e.measure) == "doubtful" for e in estimates) else ""
         chart = intervals(estimates, result)
         figures.append(figure(f"headline-{i}", f"{title}{known}", chart, f"{title}: {'; '.join(values)}."))
     return figures
@@ -90,7 +65,7 @@ def _point_name(estimate: Estimate, run: AuditResult) -> str:
     named = label(estimate, run)
     if all(each.key != estimate.key for each in run.headlines()):
         named += ", all pairs"
-    return f"{named} †" if failure(run, estimate.data, estimate.measure) == DOUBTFUL else named
+    return f"{named} †" if doubt_of(run, estimate.data, estimate.measure) == "doubtful" else named
 
 
 def known_models(estimate: Estimate, run: AuditResult) -> list[tuple[str, float]]:
@@ -114,7 +89,7 @@ def category(result: AuditResult) -> list[Figure]:
 def word_leans(result: AuditResult) -> list[Figure]:
     """For template data: the words with the largest values in either direction."""
     figures: list[Figure] = []
-    for head in (estimate for estimate in result.headlines() if selection.is_open(estimate)):
+    for head in (estimate for estimate in result.headlines() if is_open(estimate)):
         by_word = [e for e in selection.by_group(result, "word") if (e.measure, e.data) == (head.measure, head.data)]
         corrected = [
             replace(e, p_holm=p) for e, p in zip(by_word, corrections.holm([e.p for e in by_word]), strict=True)
@@ -137,7 +112,7 @@ def difference_histograms(result: AuditResult) -> list[Figure]:
     figures: list[Figure] = []
     by_words: dict[tuple[str, str], list[Estimate]] = {PAIR_WORDS: []}
     for estimate in distinct:
-        words = side_words(sides_of(result, estimate)) if selection.is_open(estimate) else PAIR_WORDS
+        words = side_words(sides_of(result, estimate)) if is_open(estimate) else PAIR_WORDS
         by_words.setdefault(words, []).append(estimate)
     for (more, less), estimates in by_words.items():
         title = f"Score of {more} minus score of {less}"
@@ -159,25 +134,16 @@ def panels(estimates: Iterable[Estimate], sides: Sides) -> list[tuple[str, list[
 
     Templates share an axis if `sides` calls their sides the same.
     """
-    by_axis: dict[tuple[str, float | None], list[Estimate]] = {SHARES: []}
-    for estimate in estimates:
-        by_axis.setdefault(_axis(estimate, sides), []).append(estimate)
-    return [(axis[0], members) for axis, members in by_axis.items() if members]
-
-
-def _axis(estimate: Estimate, sides: Sides) -> tuple[str, float | None]:
-    if estimate.statistic in ("bias-score", "balanced-bias-score", "ss") and estimate.null == SHARES[1]:
-        return SHARES
-    if estimate.statistic in ("lms", "icat"):
-        return SCALES
-    if estimate.statistic in SLOT_TITLES:
-        return SLOT_TITLES[estimate.statistic].format(*side_words(sides(estimate))), estimate.null
-    title = STATISTICS.get(estimate.statistic, estimate.statistic)
-    return title[:1].upper() + title[1:], estimate.null
+    by_axis: dict[tuple[str, float | None], list[Estimate]] = {}
+    for estimate in sorted(estimates, key=lambda each: statistic(each.statistic).question != "pairs"):
+        facts = statistic(estimate.statistic)
+        null = estimate.null if has_direction(estimate) or not facts.panel else None  # others need not share it
+        by_axis.setdefault((facts.axis(side_words(sides(estimate))), null), []).append(estimate)
+    return [(title, members) for (title, _), members in by_axis.items()]
 
 
 def _value_text(estimate: Estimate) -> str:
-    digits = digits_of(estimate.statistic)
+    digits = statistic(estimate.statistic).digits
     return f"{number(estimate.value, digits)} (interval {interval(estimate, digits)})"
 
 
@@ -211,13 +177,21 @@ def ranking(named: Sequence[tuple[str, Estimate]], run: AuditResult | None = Non
 
 def groups(estimates: Sequence[Estimate], run: AuditResult | None = None) -> Chart:
     """One panel per measure, one line per group; colour and shape show significance after Holm's correction."""
-    rows = [_row(e, group_name(e.group), run) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
+    rows = [_row(e, group_name(e.group), run) | {"panel": e.measure, "holm": _holm(e)} for e in estimates]
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     *lines, points = _layers(alt.Chart(), estimates)
     panels = len({row["panel"] for row in rows})
     width = {1: SINGLE, 2: 400}.get(panels, 300)
     chart = alt.layer(*lines, points.encode(shape=shape.legend(None))).properties(width=width, height=alt.Step(20))
     return _with_words(plots.in_panels(chart, rows, "panel", columns=min(3, panels)), _lean_words(estimates[0], run))
+
+
+def _holm(estimate: Estimate) -> str:
+    """Whether a group differs from the null after Holm's correction."""
+    differs, same, untested = HOLM
+    if estimate.p_holm is None or not math.isfinite(estimate.p_holm):
+        return untested
+    return differs if estimate.p_holm < LEVEL else same
 
 
 def differences(named: Sequence[Named], words: tuple[str, str] = PAIR_WORDS, *, columns: int = 4) -> Chart:
@@ -236,12 +210,10 @@ def _with_words(chart: Chart, words: Mapping[str, str]) -> Chart:
 
 def _lean_words(estimate: Estimate, run: AuditResult | None) -> Mapping[str, str]:
     """What the colours of a chart of intervals mean."""
-    if estimate.statistic == CHANGE:
-        return CHANGE_WORDS
-    if run is None or estimate.statistic not in SLOTTED:
-        return LEAN_WORDS
-    first, second = sides_of(run, estimate)
-    return LEAN_WORDS | {"above": f"towards {first}", "below": f"towards {second}"}
+    first, second = sentences.GENDER if run is None else sides_of(run, estimate)
+    special = statistic(estimate.statistic).short
+    words = {place: text.replace("{first}", first).replace("{second}", second) for place, text in special.items()}
+    return LEAN_WORDS | {place: words[place] for place in LEAN_WORDS if place in words}
 
 
 def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
@@ -281,13 +253,12 @@ def _layers(
 ) -> list[alt.Chart]:
     """The layers of an interval chart: the null, the intervals and the values; the axis also has room for `scores`."""
     known = any(estimate.null is not None for estimate in estimates)
-    statistic = estimates[0].statistic
     legend = alt.Legend(values=["above", "within", "below"], labelExpr=WORDS, orient="bottom", titleOrient="left")
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
     color = color.title("Holm-corrected:" if any(e.group != "all" for e in estimates) else None).legend(
-        legend if statistic in (*DIRECTED, *SLOTTED) else None
+        legend if has_direction(estimates[0]) else None
     )
-    dashed = "no change" if statistic == CHANGE else "reference value"
+    dashed = "no change" if estimates[0].statistic == CHANGE else "reference value"
     title = (axis or unit(estimates[0])) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates, scores), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
@@ -309,29 +280,9 @@ def _hollow(base: alt.Chart, x: alt.X) -> alt.Chart:
     return hollow
 
 
-def tone(estimate: Estimate, run: AuditResult | None = None) -> str:
-    """The lean of a statistic that has a direction, else `no direction`, as of a baseline.
-
-    `invalid` if a check of the run forbids to interpret the number.
-    """
-    if run is not None and failure(run, estimate.data, estimate.measure) == INVALID:
-        return INVALID
-    if run is not None and (run.is_baseline(estimate.measure) or _is_untested(estimate)):
-        return "no direction"
-    return lean(estimate) if estimate.statistic in (*DIRECTED, *SLOTTED) else "no direction"
-
-
-def _is_untested(estimate: Estimate) -> bool:
-    """Whether it is no headline: its p is not corrected."""
-    return estimate.group == "all" and estimate.p is not None and estimate.p_holm is None
-
-
 def unit(estimate: Estimate) -> str:
     """The unit of an axis; never text of the result, because Vega evaluates titles as expressions."""
-    units = {"asld": "nats", "association": "nats", "appd": "difference of probabilities"}
-    if estimate.statistic in PERCENT:
-        return "%"
-    return units.get(estimate.statistic, "change" if estimate.statistic == CHANGE else "value")
+    return statistic(estimate.statistic).unit or ("change" if estimate.statistic == CHANGE else "value")
 
 
 def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
@@ -343,21 +294,21 @@ def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
 
 def _row(estimate: Estimate, name: str, run: AuditResult | None) -> Row:
     numbers = {key: getattr(estimate, key) for key in ("value", "low", "high", "null")}
-    shown = number(estimate.value, digits_of(estimate.statistic))
-    texts = {
-        "shown": shown,
-        "lean": tone(estimate, run),
-        "reading": reading(estimate) if run is None else result_reading(run, estimate),
-    }
-    return {"label": name, "n": estimate.n, **numbers, **texts}
+    shown = number(estimate.value, statistic(estimate.statistic).digits)
+    if run is None:  # of a change
+        texts = {"lean": sentences.verdict(estimate), "reading": sentences.lean(estimate)}
+    else:
+        known = interpret(run, estimate)
+        texts = {"lean": tone(known), "reading": known.text}
+    return {"label": name, "n": estimate.n, **numbers, "shown": shown, **texts}
 
 
 def _domain(estimates: Sequence[Estimate], scores: Sequence[float] = ()) -> list[float]:
     """Percentages span ten points or more on either side of the null; undirected statistics start at 0."""
-    percent, null = estimates[0].statistic in PERCENT, estimates[0].null
+    percent, null = statistic(estimates[0].statistic).is_percent, estimates[0].null
     ends = [*scores, *(v for e in estimates for v in (e.low, e.high, e.value, e.null))]
     known = [v for v in ends if v is not None and math.isfinite(v)] or [0.0, 1.0]
-    if estimates[0].statistic not in (*DIRECTED, *SLOTTED):
+    if not has_direction(estimates[0]):
         return [0.0, 100.0] if percent else [min(0.0, *known), 1.08 * max(*known, 0.1)]
     reach, middle = (10.0, null or 50.0) if percent else (0.1, null or 0.0)
     low, high = min(*known, middle - reach), max(*known, middle + reach)

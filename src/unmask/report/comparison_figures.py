@@ -7,26 +7,23 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from unmask.audit.interpretation import side_words, slot_sides
+from unmask.audit.interpretation import slot_sides
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.core.statistic import BALANCED
+from unmask.core.statistic import BALANCED, statistic
 from unmask.findings import charts as plots
 from unmask.findings.charts import MODELS, SHAPES, Chart
 from unmask.findings.figure import Figure, figure
-from unmask.report import charts, selection, wording
-from unmask.report.wording import LETTERS, change_estimate
+from unmask.findings.sentences import side_words
+from unmask.report import charts, selection
+from unmask.report.changes import change_estimate
+from unmask.report.selection import LETTERS
 
 if TYPE_CHECKING:
     from unmask.stats.paired import Comparison
 
 Rows = list[dict[str, Any]]
 GOALS = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}
-KINDS = {"lms": "lms and icat", "icat": "lms and icat"} | dict.fromkeys(
-    ("bias-score", "balanced-bias-score", "ss"), "the share of pairs"
-)
-UNITS = dict.fromkeys(("bias-score", "balanced-bias-score", "ss", "lms", "icat"), "points") | {"asld": "nats"}
-UNITS |= {"appd": "difference of probabilities", "association": "nats"}
 
 
 def side_by_side(runs: Sequence[AuditResult], names: Sequence[str]) -> list[Figure]:
@@ -38,7 +35,7 @@ def side_by_side(runs: Sequence[AuditResult], names: Sequence[str]) -> list[Figu
         wanted = {id(estimate) for estimate in members}
         rows = [
             charts.point(estimate, f"{estimate.measure} · {estimate.data}", name)
-            for estimates, name in zip(by_run, wording.lettered_names(names), strict=True)
+            for estimates, name in zip(by_run, selection.lettered_names(names), strict=True)
             for estimate in estimates
             if id(estimate) in wanted
         ]
@@ -52,10 +49,12 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
     drawn: list[Figure] = []
     by_kind: dict[str, list[Comparison]] = {}
     for change in first_of_each(compared):
-        by_kind.setdefault(KINDS.get(change.statistic, change.statistic), []).append(change)
+        by_kind.setdefault(_kind(change.statistic), []).append(change)
     for kind, members in by_kind.items():
-        named = [(wording.change_label(each, several=several), change_estimate(each)) for each in members]
-        axis = UNITS.get(members[0].statistic, "change")
+        labels = (f"{each.measure} · {each.data}" if several else each.measure for each in members)
+        named = list(zip(labels, map(change_estimate, members), strict=True))
+        facts = statistic(members[0].statistic)
+        axis = "points" if facts.is_percent else facts.unit or "change"
         if len(names) == 2:  # colours say what rose and fell
             chart = charts.ranking(named, axis=axis)
         else:  # colours are the runs
@@ -63,7 +62,7 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
             rows = [charts.point(each, name, run) for (name, each), run in zip(named, series, strict=True)]
             marks = {"colours": MODELS[1:], "shapes": SHAPES[1:]}  # the first are those of A in the other charts
             chart = plots.intervals(by_label(rows), axis=axis, null=0.0, **marks)
-        title = f"Change of {kind} from A, over the items both runs scored; dashed: no change"
+        title = f"Change from A over the items both runs scored: {kind}; dashed: no change"
         _add(drawn, "changes", title, chart, ". The table has the numbers.")
     return drawn
 
@@ -79,10 +78,10 @@ def by_category(compared: Sequence[Comparison], names: Sequence[str]) -> list[Fi
             first.setdefault((each.run, each.measure, each.data, each.group), each)
     parts: dict[tuple[int, str, str], list[Estimate]] = {}
     for each in first.values():
-        key = (each.run, each.data, KINDS.get(each.statistic, each.statistic))
+        key = (each.run, each.data, _kind(each.statistic))
         parts.setdefault(key, []).append(change_estimate(each))
     for (number, data, kind), estimates in parts.items():
-        title = f"{LETTERS[number]} − A: change of {kind} on {data}, by category"
+        title = f"{LETTERS[number]} − A on {data}, by category: change of the {kind}"
         rest = f" ({names[number]} against {names[0]}); the same numbers are in the table."
         _add(drawn, "category", title, charts.groups(estimates), rest)
     return drawn
@@ -143,6 +142,12 @@ def first_of_each(compared: Iterable[Comparison]) -> list[Comparison]:
     for comparison in compared:
         first.setdefault((comparison.run, comparison.measure, comparison.data), comparison)
     return list(first.values())
+
+
+def _kind(name: str) -> str:
+    """What statistics have in common that share an axis."""
+    facts = statistic(name)
+    return (facts.panel or facts.words).replace("{first}", "the first word").replace("{second}", "the second")
 
 
 def _add(drawn: list[Figure], name: str, title: str, chart: Chart, rest: str) -> None:

@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unmask.audit.compare import compare
-from unmask.audit.interpretation import checks_warning, failure
+from unmask.audit.interpretation import checks_warning, doubt_of
 from unmask.audit.result import AuditResult
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.findings import numbers
+from unmask.findings.assets import as_link
 from unmask.findings.figure import Figure
-from unmask.report import comparison_figures, selection, tables, wording
-from unmask.report.audit_page import render_page
-from unmask.report.change_summary import summarize_changes
+from unmask.findings.html import Download
+from unmask.report import comparison_figures, selection, tables
+from unmask.report import page as pages
+from unmask.report.changes import change_row, is_significant, summarize_changes
 from unmask.report.pairs import side_names
 from unmask.report.provenance import names_files, repeat_command
-from unmask.report.tables import estimate_row, spread_row
-from unmask.report.wording import LETTERS
+from unmask.report.selection import LETTERS
+from unmask.report.tables import estimate_row
 from unmask.stats.paired import Comparison
 
 Changes = tuple[tuple[Comparison, ...], tuple[Comparison, ...]]  # over all items; by category
@@ -63,28 +65,31 @@ def page(runs: Sequence[AuditResult], compared: Changes, figures: Mapping[str, l
     """Render the page of two or more runs, with its charts if they are drawn already."""
     figures = draw_figures(runs, compared) if figures is None else figures
     flat = [figure for group in figures.values() for figure in group]
-    return render_page("comparison.html.jinja", flat, figures=figures, **_content(runs, compared))
+    return pages.render_page("comparison.html.jinja", flat, figures=figures, **_content(runs, compared))
 
 
 def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
     names, (whole, split) = selection.model_names(runs), compared
-    several = _several_data(whole)
-    labels, bibtex = wording.lettered_names(names), tables.collect_bibtex(runs)
-    meanings = {meaning["name"]: meaning for run in runs for meaning in wording.meanings(run)}
-    cards = {str(card.get("name")): card for run in runs for card in run.meta.get("data") or []}
+    several, metas = _several_data(whole), [run.meta for run in runs]
+    labels, bibtex = selection.lettered_names(names), pages.collect_bibtex(runs)
+    meanings = {meaning["name"]: meaning for run in runs for meaning in pages.meanings(run)}
+    cards = {card["name"]: card for run in runs for card in run.meta["data"]}
+    doubtful = {(e.measure, e.data) for run in runs for e in run.headlines() if doubt_of(run, e.data, e.measure)}
+    records = tables.full_changes([*whole, *split], names)
 
     def rows(changes: Sequence[Comparison]) -> list[dict[str, Any]]:
-        doubtful = {(e.measure, e.data) for run in runs for e in run.headlines() if failure(run, e.data, e.measure)}
-        daggers = [" †" if (change.measure, change.data) in doubtful else "" for change in changes]
-        rows = [wording.change_row(change, several=several) for change in changes]
-        return [row | {"dagger": dagger} for row, dagger in zip(rows, daggers, strict=True)]
+        marks = (" †" if (change.measure, change.data) in doubtful else "" for change in changes)
+        return [
+            {**change_row(change, several=several), "dagger": dagger}
+            for change, dagger in zip(changes, marks, strict=True)
+        ]
 
     return {
         "names": names,
-        "models": list(zip(LETTERS, names, (run.meta for run in runs), strict=False)),
-        "version": runs[0].meta.get("unmask", ""),
-        "introduction": wording.introduction(*runs),
-        "checked": wording.summarize_checks(runs, labels),
+        "models": list(zip(LETTERS, names, metas, strict=False)),
+        "version": runs[0].meta["unmask"],
+        "introduction": pages.introduction(*runs),
+        "checked": pages.summarize_checks(runs, labels),
         "failed": [
             (f"{name} · {check.name}", check.detail)
             for name, run in zip(names, runs, strict=True)
@@ -92,7 +97,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
             if not check.ok
         ],
         "warning": checks_warning(*runs),
-        "visible": wording.visible_words(runs, labels),
+        "visible": pages.visible_words(runs, labels),
         "verdicts": [
             (labels[number], summarize_changes(runs[0], other, (*whole, *split), number=number))
             for number, other in enumerate(runs[1:], start=1)
@@ -113,7 +118,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
         "changes_rows": rows(whole),
         "categories": rows(split),
         "spreads": [
-            spread_row(e, run) | {"label": f"{letter} · {e.measure} · {e.data}"}
+            pages.spread_row(e, run) | {"label": f"{letter} · {e.measure} · {e.data}"}
             for letter, run in zip(LETTERS, runs, strict=False)
             for e in run.headlines()
         ],
@@ -127,7 +132,12 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
         "meanings": list(meanings.values()),
         "cards": list(cards.values()),
         "bibtex": bibtex,
-        "files": tables.files_of_several(runs, names, [*whole, *split], bibtex),
+        "files": [
+            Download("comparison.json", "the runs and their changes", as_link({"runs": metas, "changes": records})),
+            pages.csv_file("changes.csv", "every paired change", tables.as_table("Changes", records)),
+            pages.csv_file("estimates.csv", "every estimate of every run", tables.full_estimates(runs, names)),
+            *pages.bibtex_files(bibtex),
+        ],
     }
 
 
@@ -157,7 +167,7 @@ def flipped_pairs(
 def _shown(changes: Sequence[Comparison]) -> list[Comparison]:
     """The changes in words: the first of every measure and dataset, and what else changed beyond chance."""
     first = comparison_figures.first_of_each(changes)
-    return [change for change in changes if change in first or wording.is_significant(change)]
+    return [change for change in changes if change in first or is_significant(change)]
 
 
 def _several_data(changes: Sequence[Comparison]) -> bool:

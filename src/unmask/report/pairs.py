@@ -16,11 +16,12 @@ from unmask.audit.attribution import (
     largest_differences,
     smallest_differences,
 )
-from unmask.audit.interpretation import side_words, slot_sides
+from unmask.audit.interpretation import slot_sides
 from unmask.audit.result import AuditResult
 from unmask.audit.token_text import glyphs
 from unmask.core.estimate import Estimate
 from unmask.findings.numbers import is_number, number, signed_number
+from unmask.findings.sentences import side_words
 from unmask.report.selection import groups_of, is_open, items_of
 
 SHOWN = 8  # pairs with the largest differences, per measure

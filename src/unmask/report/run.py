@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
-
-import pandas as pd
 
 from unmask.audit.compare import compare
 from unmask.audit.result import AuditResult, load
 from unmask.core.boundary import read_json
 from unmask.core.errors import OutputError, ResultError, UnmaskError
 from unmask.core.files import KIND_FILES, lock_folder, refuse_result_file, write_text
-from unmask.findings import Finding, Section, charts, html, latex, markdown
+from unmask.findings import Finding, Section, Table, charts, csv, html, latex, markdown
 from unmask.findings.envelope import PAGE, RESULT, Result, build
 from unmask.findings.figure import Figure, export
-from unmask.report import audit_page, comparison_page, tables, wide_tables
+from unmask.report import comparison_page, tables, wide_tables
+from unmask.report import page as pages
 from unmask.report.comparison_page import Changes
 from unmask.report.selection import model_names
 
@@ -157,7 +156,7 @@ class _View:
         """The page as HTML."""
         if self.comparison is not None:
             return comparison_page.page(self.audits, self.comparison, self.figures_by_section)
-        write = audit_page.page if isinstance(self.shown, AuditResult) else html.page
+        write = pages.page if isinstance(self.shown, AuditResult) else html.page
         return write(self.shown, self.figures_by_section)  # type: ignore[arg-type]
 
     @cached_property
@@ -167,7 +166,7 @@ class _View:
             return html.draw_figures(self.shown.findings)
         if self.comparison is not None:
             return comparison_page.draw_figures(self.audits, self.comparison)
-        return audit_page.draw_figures(self.shown)
+        return pages.draw_figures(self.shown)
 
     def figures(self) -> list[Figure]:
         """The same in one list."""
@@ -203,41 +202,38 @@ def _tables(
     names = model_names(results)
     audits = [result for result in results if isinstance(result, AuditResult)]
     if wide is not None:
-        return _wide_tables(results, format, wide or (("headline",) if len(results) > 1 else ("category",)))
+        return _wide_tables(audits, format, wide or (("headline",) if len(results) > 1 else ("category",)))
     changes = compare(*results, categories=True) if "changes" in chosen else ()
     if format == "csv":  # one table in full precision; all estimates if none was selected
-        if "changes" in chosen:
-            return tables.as_csv(pd.DataFrame(tables.change_records(changes, names)))
-        if "verdict" in chosen:
-            return tables.as_csv(pd.DataFrame(tables.verdict_records(audits, names[: len(audits)])))
-        if "checks" in chosen:
-            return tables.as_csv(tables.check_frame(results, names))
-        frame = tables.estimate_frame(results, names)
-        groups = {"headline": frame["group"] == "all", "category": frame["group"].str.startswith("category=")}
-        return tables.as_csv(frame[groups[chosen[0]]] if chosen else frame)
-    if audits:
-        built = {
-            "headline": tables.headline_table(audits, names),
-            "verdict": tables.verdict_table(audits, names),
-            "category": tables.category_table(audits, names),
-            "changes": tables.change_table(changes, names),
-            "checks": tables.check_table(audits, names),
+        full: dict[str, Callable[[], Table]] = {
+            "": lambda: tables.full_estimates(results, names),
+            "headline": lambda: tables.full_estimates(results, names, "all"),
+            "category": lambda: tables.full_estimates(results, names, "category="),
+            "changes": lambda: tables.as_table("Changes", tables.full_changes(changes, names)),
+            "verdict": lambda: tables.full_verdicts(audits, names),
+            "checks": lambda: tables.full_checks(results, names),
         }
-        listed = [built[name] for name in chosen]
-    else:
-        listed = [tables.change_table(changes, names)]  # without rows if not chosen
+        return csv.table(full[chosen[0] if chosen else ""]())
+    built: dict[str, Callable[[], Table]] = {
+        "headline": lambda: tables.headline_table(audits, names),
+        "verdict": lambda: tables.verdict_table(audits, names),
+        "category": lambda: tables.category_table(audits, names),
+        "changes": lambda: tables.change_table(changes, names),
+        "checks": lambda: tables.check_table(audits, names),
+    }
+    listed = [built[name]() for name in chosen if audits or name == "changes"]
+    if not audits:
         listed += [table for result in results for part in result.findings for table in part.finding.tables]
     return latex.document(listed) if format == "latex" else markdown.document(listed)
 
 
-def _wide_tables(results: Sequence[Result], format: Format, chosen: Sequence[TableName]) -> str:
-    audits = [result for result in results if isinstance(result, AuditResult)]
-    build_tables = {"headline": wide_tables.by_model, "category": wide_tables.by_category}
-    listed = [wide for name in chosen for wide in build_tables[name](audits, model_names(audits))]
+def _wide_tables(audits: Sequence[AuditResult], format: Format, chosen: Sequence[TableName]) -> str:
+    queries = {"headline": wide_tables.by_model, "category": wide_tables.by_category}
+    listed = [wide for name in chosen for wide in queries[name](audits, model_names(audits))]
     if not listed:
         raise ResultError("these results have no categories: give table headline")
     if format == "csv":
         records = [record for wide in listed for record in wide.records()]
-        return tables.as_csv(tables.record_frame(records, last=("check failed", "published in")))
+        return csv.table(tables.as_table("Scores", records, last=("check failed", "published in")))
     shown = [wide.table() for wide in listed]
     return latex.document(shown) if format == "latex" else markdown.document(shown)

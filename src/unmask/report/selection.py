@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from unmask.audit.interpretation import Interpretation
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
-from unmask.core.statistic import BALANCED, BAND
+from unmask.core.statistic import BALANCED, BAND, statistic
 from unmask.findings.envelope import Result
 from unmask.findings.tables import PER_TOKEN
 
-SLOTTED = ("appd", "association", "effect-size")  # statistics of templates: towards one of two words for one slot
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of runs that are compared
 
 
 def by_group(run: Result, column: str) -> list[Estimate]:
@@ -43,7 +44,32 @@ def groups_of(row: Mapping[str, Any]) -> str:
 
 def is_open(estimate: Estimate) -> bool:
     """Whether it is computed on templates, whose sides are two words for one slot."""
-    return estimate.statistic in SLOTTED
+    return statistic(estimate.statistic).question == "slots"
+
+
+def has_direction(estimate: Estimate) -> bool:
+    """Whether the side of the reference value on which it lies is that of the stereotype, or of one of two words."""
+    return statistic(estimate.statistic).directed or is_open(estimate)
+
+
+def tone(known: Interpretation) -> str:
+    """The place of a statistic that has a direction, else `no direction`, as of a baseline or what was not tested.
+
+    `invalid` if a check of the run forbids to interpret the number.
+    """
+    estimate = known.estimate
+    untested = estimate.group == "all" and estimate.p is not None and estimate.p_holm is None
+    if known.doubt == "invalid":
+        return known.doubt
+    return "no direction" if known.baseline or untested or not has_direction(estimate) else known.place
+
+
+def by_dataset(run: Result) -> dict[str, list[Estimate]]:
+    """The headline estimates of every dataset."""
+    headlines: dict[str, list[Estimate]] = {}
+    for estimate in run.headlines():
+        headlines.setdefault(estimate.data, []).append(estimate)
+    return headlines
 
 
 def item_kinds(estimates: Sequence[Estimate]) -> set[str]:
@@ -53,12 +79,17 @@ def item_kinds(estimates: Sequence[Estimate]) -> set[str]:
 
 def model_names(runs: Sequence[Result]) -> list[str]:
     """A name for each run: its model; with its folder or number if two runs have the same model."""
-    ids = [str((run.meta.get("model") or {}).get("id", "a language model")) for run in runs]
+    ids = [str((run.meta["model"] or {}).get("id", "a language model")) for run in runs]
     full = [
         name if ids.count(name) == 1 or run.folder is None else f"{name} ({run.folder.resolve().name})"
         for name, run in zip(ids, runs, strict=True)
     ]
     return [name if full.count(name) == 1 else f"{name} #{i}" for i, name in enumerate(full, start=1)]
+
+
+def lettered_names(names: Sequence[str]) -> list[str]:
+    """The models' names prefixed with their letters, which order the legends."""
+    return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
 
 
 def label(estimate: Estimate, run: Result) -> str:

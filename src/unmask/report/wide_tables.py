@@ -2,49 +2,50 @@
 
 Constants (statistic, reference value, number of items, widest interval) are in the caption, not in columns. Stars are
 those of every other output, after Holm's correction over the headlines of a dataset or the categories of a measure; a
-dagger marks the numbers of which a check failed, or their row if
-all failed, and the caption names the check. Below the models stand published scores of known models.
+dagger marks the numbers of which a check failed, or their row if all failed, and the caption names the check. Below
+the models stand published scores of known models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from unmask.audit.headline import published_scores
 from unmask.audit.interpretation import (
-    ALIKE,
-    BALANCED_SCORE,
-    BASELINE,
-    HOLM_STARS,
+    Interpretation,
     all_pairs,
     count_tested,
-    digits_of,
-    failure,
-    failure_note,
-    stars,
-    stars_note,
-    subset_note,
+    data_card,
+    interpret,
+    published_scores,
     with_companions,
 )
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
+from unmask.core.statistic import statistic
 from unmask.core.types import Published
-from unmask.findings import Cell, Table
+from unmask.findings import Table
 from unmask.findings.numbers import number
+from unmask.findings.sentences import ALIKE, BASELINE, capital
+from unmask.findings.table import table
 from unmask.report.selection import by_group, group_name
+from unmask.report.tables import HOLM_STARS, failure_note, stars_note, subset_note
 
 FAILED, KNOWN = "†", "‡"
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An estimate, the row it stands in, and the run it comes from."""
+class Entry(NamedTuple):
+    """An estimate as it is read, the row it stands in, and the run it comes from."""
 
     row: str
-    estimate: Estimate
     run: AuditResult
+    known: Interpretation
+
+    @property
+    def measure(self) -> str:
+        """The column it stands in."""
+        return self.known.estimate.measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,89 +54,63 @@ class WideTable:
 
     rows: str  # what a row is: model or category
     model: str  # whose categories; empty if the rows are models
-    entries: tuple[_Entry, ...]
+    entries: tuple[Entry, ...]
     published: tuple[tuple[str, Published], ...]  # with the measure
 
     @property
-    def measures(self) -> list[str]:
-        """The columns."""
-        return list(dict.fromkeys(entry.estimate.measure for entry in self.entries))
+    def first(self) -> Estimate:
+        """An estimate of this dataset and statistic."""
+        return self.entries[0].known.estimate
 
-    @property
-    def cells(self) -> dict[tuple[str, str], Estimate]:
-        """Estimates by row and measure."""
-        return {(entry.row, entry.estimate.measure): entry.estimate for entry in self.entries}
-
-    @property
-    def runs(self) -> dict[str, AuditResult]:
-        """The run of each row."""
-        return {entry.row: entry.run for entry in self.entries}
-
-    @property
-    def known_models(self) -> dict[str, dict[str, float]]:
-        """Published scores by model and measure."""
-        models: dict[str, dict[str, float]] = {}
-        for measure, each in self.published:
-            models.setdefault(each.model, {})[measure] = each.value
-        return models
+    def by_row(self) -> dict[str, list[Entry]]:
+        """The entries of each row."""
+        rows: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            rows.setdefault(entry.row, []).append(entry)
+        return rows
 
     def table(self) -> Table:
         """As text with stars and daggers, rounded for readers."""
-        first, cells = self.entries[0].estimate, self.cells
-        lines: list[tuple[Cell, ...]] = []
-        for row in self.runs:
-            failed = self._failed(row)
-            whole = failed == self._measures_of(row)  # then the row is marked instead of every cell
-            marks = {name: FAILED for name in failed if not whole}
-            shown = (
-                f"{_text(self.runs[row], cells[row, name])}{marks.get(name, '')}" if (row, name) in cells else None
-                for name in self.measures
-            )
-            lines.append((f"{row}{FAILED if whole else ''}", *shown))
-        digits = digits_of(first.statistic)
-        lines += [
-            (f"{model}{KNOWN}", *(number(scores[name], digits) if name in scores else None for name in self.measures))
-            for model, scores in self.known_models.items()
-        ]
-        title = " · ".join(filter(None, (first.data, first.statistic, self.model)))
-        return Table(title, (self.rows, *self.measures), tuple(lines), self._note())
-
-    def _measures_of(self, row: str) -> list[str]:
-        return [name for name in self.measures if (row, name) in self.cells]
-
-    def _failed(self, row: str) -> list[str]:
-        """The measures of a row whose numbers a failed check makes doubtful."""
-        run, data = self.runs[row], self.entries[0].estimate.data
-        return [name for name in self._measures_of(row) if failure(run, data, name)]
+        cells = []
+        for row, entries in self.by_row().items():
+            whole = all(entry.known.doubt for entry in entries)  # then the row is marked instead of every cell
+            name = f"{row}{FAILED}" if whole else row
+            for entry in entries:
+                mark = FAILED if entry.known.doubt and not whole else ""
+                shown = f"{entry.known.value}{entry.known.stars}{mark}"
+                cells.append({self.rows: name, "measure": entry.measure, "shown": shown})
+        digits = statistic(self.first.statistic).digits
+        for measure, score in self.published:
+            shown = number(score.value, digits)
+            cells.append({self.rows: f"{score.model}{KNOWN}", "measure": measure, "shown": shown})
+        title = " · ".join(filter(None, (self.first.data, self.first.statistic, self.model)))
+        return table(title, cells, rows=(self.rows,), across="measure", cell="shown", note=self._note())
 
     def records(self) -> list[dict[str, Any]]:
         """As rows of a spreadsheet: numbers in full precision, p and failed checks in columns of their own."""
-        first, cells = self.entries[0].estimate, self.cells
-        named = {"data": first.data, "statistic": first.statistic, **({"model": self.model} if self.model else {})}
+        named = {"data": self.first.data, "statistic": self.first.statistic}
+        named |= {"model": self.model} if self.model else {}
         records: list[dict[str, Any]] = []
-        for row in self.runs:
-            own = {name: cells[row, name] for name in self.measures if (row, name) in cells}
-            values = {name: estimate.value for name, estimate in own.items()}
-            tests = {f"p (Holm) {name}": estimate.p_holm for name, estimate in own.items()}
-            notes = {"check failed": ", ".join(self._failed(row)), "published in": ""}
+        for row, entries in self.by_row().items():
+            values = {entry.measure: entry.known.estimate.value for entry in entries}
+            tests = {f"p (Holm) {entry.measure}": entry.known.estimate.p_holm for entry in entries}
+            failed = ", ".join(entry.measure for entry in entries if entry.known.doubt)
+            notes = {"check failed": failed, "published in": ""}
             records.append({**named, self.rows: row, **values, **tests, **notes})
-        sources = {each.model: each.where for _, each in self.published}
-        records += [
-            {**named, self.rows: model, **scores, "published in": sources[model]}
-            for model, scores in self.known_models.items()
-        ]
-        return records
+        models: dict[str, dict[str, Any]] = {}
+        for measure, score in self.published:
+            models.setdefault(score.model, {"published in": score.where})[measure] = score.value
+        return [*records, *({**named, self.rows: model, **scores} for model, scores in models.items())]
 
     def _note(self) -> str:
-        data, runs = self.entries[0].estimate.data, list(self.runs.values())
-        cards = [card for run in runs for card in run.meta.get("data") or () if card.get("name") == data]
-        sources = "; ".join(dict.fromkeys(each.where for _, each in self.published))
-        both = self.entries[0].estimate.statistic == BALANCED_SCORE
-        baselines = [name for name in self.measures if any(run.is_baseline(name) for run in runs)]
+        data, runs = self.first.data, [entries[0].run for entries in self.by_row().values()]
+        sources = "; ".join(dict.fromkeys(score.where for _, score in self.published))
+        baselines = dict.fromkeys(entry.measure for entry in self.entries if entry.known.baseline)
+        balanced = statistic(self.first.statistic).is_balanced
         parts = (
-            subset_note(cards),
-            f"{ALIKE[:1].upper()}{ALIKE[1:]}{self._all_pairs()}." if both else "",
-            _constants([entry.estimate for entry in self.entries]),
+            subset_note(card for run in runs if (card := data_card(run, data))),
+            f"{capital(ALIKE)}{self._all_pairs()}." if balanced else "",
+            _constants([entry.known.estimate for entry in self.entries]),
             self._families(runs, data),
             f"{', '.join(baselines)}: {BASELINE}." if baselines else "",
             failure_note(runs, data),
@@ -145,13 +120,14 @@ class WideTable:
 
     def _all_pairs(self) -> str:
         """The scores over all pairs, where they have no table of their own."""
-        whole = [(entry.estimate, all_pairs(entry.run, entry.estimate)) for entry in self.entries if self.model]
-        shown = [f"{each.measure} {_shown(plain)}" for each, plain in whole if plain and each.group == "all"]
+        whole = [entry for entry in self.entries if self.model and entry.known.estimate.group == "all"]
+        plain = [(entry.measure, all_pairs(entry.run, entry.known.estimate)) for entry in whole]
+        shown = [f"{name} {number(each.value, statistic(each.statistic).digits)}" for name, each in plain if each]
         return f"; over all pairs: {', '.join(shown)}" if shown else ""
 
     def _families(self, runs: Sequence[AuditResult], data: str) -> str:
         """What the stars mean; empty if no number of the table was tested."""
-        if all(entry.estimate.p_holm is None for entry in self.entries):
+        if all(entry.known.estimate.p_holm is None for entry in self.entries):
             return ""
         if not self.model:
             return stars_note(runs, data)
@@ -163,7 +139,7 @@ def by_model(results: Sequence[AuditResult], names: Sequence[str]) -> list[WideT
     """For each dataset and statistic the headline estimates: rows are models, columns are measures."""
     named = zip(names, results, strict=True)
     heads = [(name, result, each) for name, result in named for each in with_companions(result, result.headlines())]
-    return _tables("model", [_Entry(name, each, result) for name, result, each in heads])
+    return _tables("model", [Entry(name, result, interpret(result, each)) for name, result, each in heads])
 
 
 def by_category(results: Sequence[AuditResult], names: Sequence[str]) -> list[WideTable]:
@@ -173,35 +149,24 @@ def by_category(results: Sequence[AuditResult], names: Sequence[str]) -> list[Wi
         estimates = [*by_group(result, "category"), *result.headlines()]
         categorised = {(each.measure, each.data) for each in estimates if each.group != "all"}
         kept = [each for each in estimates if (each.measure, each.data) in categorised]
-        tables += _tables("category", [_Entry(group_name(each.group), each, result) for each in kept], model=name)
+        entries = [Entry(group_name(each.group), result, interpret(result, each)) for each in kept]
+        tables += _tables("category", entries, model=name)
     return tables
 
 
-def _tables(rows: str, entries: Iterable[_Entry], model: str = "") -> list[WideTable]:
-    """One table for each dataset and statistic, in the order of the results."""
-    groups: dict[tuple[str, str], list[_Entry]] = {}
+def _tables(rows: str, entries: Iterable[Entry], model: str = "") -> list[WideTable]:
+    """One table for each dataset and statistic, in the order of the results; of models also published scores."""
+    groups: dict[str, dict[str, list[Entry]]] = {}
     for entry in entries:
-        groups.setdefault((entry.estimate.data, entry.estimate.statistic), []).append(entry)
-    order = {data: place for place, data in enumerate(dict.fromkeys(data for data, _ in groups))}
-    return [_wide(rows, members, model) for _, members in sorted(groups.items(), key=lambda each: order[each[0][0]])]
-
-
-def _wide(rows: str, entries: Sequence[_Entry], model: str) -> WideTable:
-    whole: Mapping[str, _Entry] = {entry.estimate.measure: entry for entry in entries if entry.estimate.group == "all"}
-    published = tuple(
-        (measure, each)
-        for measure, entry in whole.items()
-        for each in (published_scores(entry.run, entry.estimate) if not model else ())
-    )
-    return WideTable(rows, model, tuple(entries), published)
-
-
-def _text(run: AuditResult, estimate: Estimate) -> str:
-    return f"{_shown(estimate)}{stars(run, estimate)}"
-
-
-def _shown(estimate: Estimate) -> str:
-    return number(estimate.value, digits_of(estimate.statistic))
+        of_data = groups.setdefault(entry.known.estimate.data, {})
+        of_data.setdefault(entry.known.estimate.statistic, []).append(entry)
+    tables = []
+    for members in (members for of_data in groups.values() for members in of_data.values()):
+        whole = {entry.measure: entry for entry in members if entry.known.estimate.group == "all" and not model}
+        scores = [(name, published_scores(entry.run, entry.known.estimate)) for name, entry in whole.items()]
+        published = tuple((name, score) for name, known in scores for score in known)
+        tables.append(WideTable(rows, model, tuple(members), published))
+    return tables
 
 
 def _constants(estimates: Sequence[Estimate]) -> str:
@@ -209,12 +174,11 @@ def _constants(estimates: Sequence[Estimate]) -> str:
     nulls = sorted({number(each.null, 0) for each in estimates if each.null is not None})
     counts = sorted({each.n for each in estimates})
     widths = [each.high - each.low for each in estimates if each.has_interval]
-    digits, left_out = digits_of(estimates[0].statistic), max(each.unscored for each in estimates)
+    digits, left_out = statistic(estimates[0].statistic).digits, max(each.unscored for each in estimates)
     parts = (
         f"reference value {' or '.join(nulls)}" if nulls else "",
         f"n = {counts[0]:,}" + (f" to {counts[-1]:,}" if len(counts) > 1 else ""),
         f"95% intervals are at most {number(max(widths), digits)} wide" if widths else "",
         f"at most {left_out:,} item{'s' if left_out > 1 else ''} unscored" if left_out else "",
     )
-    text = "; ".join(filter(None, parts))
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capital('; '.join(filter(None, parts)))}."

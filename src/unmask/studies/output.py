@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
-
 from unmask.core.files import is_partial, write_text, writing
-from unmask.findings import Cell, Table, Value, latex, markdown
+from unmask.findings import csv, latex, markdown
 from unmask.findings.envelope import Result
-from unmask.report.tables import as_csv
 
 PAGE, LATEX, TABLES = "tables.md", "tables.tex", "tables"
 
@@ -26,23 +23,11 @@ def write_tables(result: Result, out: Path) -> None:
         for number, table in enumerate(section.finding.tables, 1):
             slug = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")[:40]
             names.add(name := f"{section.name}-{number}-{slug}.csv")
-            write_text(out / TABLES / name, as_csv(table_frame(table)))
+            write_text(out / TABLES / name, csv.table(table))
     for path in (out / TABLES).glob("*"):  # of an earlier result, or left by a run that was killed
         if is_partial(path.name) or (path.suffix == ".csv" and path.name not in names):
             with writing(path):
                 path.unlink()
-
-
-def table_frame(table: Table) -> pd.DataFrame:
-    """A table as a data frame; a number with an interval becomes three columns."""
-    columns: dict[str, list[Cell]] = {}
-    for index, name in enumerate(table.columns):
-        cells = [row[index] for row in table.rows]
-        columns[name] = [cell.value if isinstance(cell, Value) else cell for cell in cells]
-        if any(isinstance(cell, Value) for cell in cells):
-            for end in ("low", "high"):
-                columns[f"{name} {end}"] = [getattr(cell, end, None) for cell in cells]
-    return pd.DataFrame(columns)
 
 
 def _markdown(result: Result) -> Iterator[str]:

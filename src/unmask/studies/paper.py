@@ -22,11 +22,11 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from unmask import data as datasets
-from unmask.audit.interpretation import plural_unit
 from unmask.core.boundary import validate
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate, Value
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
+from unmask.findings.numbers import plural_unit
 from unmask.stats.units import ITEM
 from unmask.studies.claims import ClaimTest, Side
 from unmask.studies.spec import PaperComparison, short_name

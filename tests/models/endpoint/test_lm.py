@@ -12,7 +12,7 @@ import unmask
 import zoo
 from endpoint_server import NAME, Server, serve
 from models.endpoint.conftest import opened
-from unmask.audit.interpretation import INVALID, failure
+from unmask.audit.interpretation import doubt_of
 from unmask.core.errors import ModelError
 from unmask.core.options import Opening, Serving
 from unmask.core.types import Pair
@@ -121,7 +121,7 @@ def test_a_server_that_answers_at_random_fails_a_check(server: Server) -> None:
     pairs = from_records([SENTENCES[:2]], name="one")
     result = unmask.audit(lm, data=[pairs], measures="ll", options=unmask.Options(store=False))
     assert "contract" in {check.name for check in unmask.gate(result, baseline=result).failed_checks}
-    assert failure(result, "one", "ll") == INVALID
+    assert doubt_of(result, "one", "ll") == "invalid"
     lm.prime(SENTENCES)
     check = lm.opening_check()
     assert not check.ok

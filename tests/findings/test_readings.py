@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from unmask.audit.interpretation import READINGS, reading
+from report import fake
 from unmask.core.files import plain
+from unmask.core.statistic import READINGS, SHORT, STATISTICS
 from unmask.findings import numbers
 from unmask.findings.assets import as_script, format_fact
+from unmask.findings.sentences import lean
 from unmask.measures import MEASURES
-from unmask.report import wording
+from unmask.report import page
 from unmask.report.citations import references
-
-from . import fake
 
 NONE = "no preference found by this measure"
 
@@ -55,7 +55,7 @@ NONE = "no preference found by this measure"
 )
 def test_readings(changes: dict[str, Any], told: str) -> None:
     value = changes.pop("value")
-    assert reading(fake.estimate("cps", value, **changes)) == told
+    assert lean(fake.estimate("cps", value, **changes)) == told
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,8 @@ def test_p_values() -> None:
 
 
 def test_words_never_promise_an_absence_of_bias() -> None:
-    said = " ".join([*wording.LIMITS, *(text for words in READINGS.values() for text in words.values())])
+    records = (*(facts.readings for facts in STATISTICS.values()), *(facts.short for facts in STATISTICS.values()))
+    said = " ".join([*page.LIMITS, *(text for words in (READINGS, SHORT, *records) for text in words.values())])
     assert "unbiased" not in said
     assert "debias" not in said
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from unmask.audit.interpretation import failure
+from unmask.audit.interpretation import doubt_of
 from unmask.core.types import Check
 from unmask.findings.envelope import Result
+from unmask.report.page import WHY, summarize_checks
 from unmask.report.tables import check_table
-from unmask.report.wording import WHY, summarize_checks
 
 from . import fake
 
@@ -42,11 +42,11 @@ def test_a_check_without_explanation_is_shown() -> None:
 
 
 def test_a_description_is_no_check_that_passes_or_fails() -> None:
-    """A page would count it among the checks that passed; one of an earlier version, failed, would mark numbers."""
+    """A page would count it among the checks that passed; one that failed would mark numbers."""
     run = _run(Check("our-pairs/ties", True, "none"), Check("our-pairs/near-zero", False, "92%"))
     assert [check.name for check in run.checks] == ["our-pairs/ties"]
     assert [kind.name for kind in summarize_checks([run], ["m"])] == ["ties"]
-    assert failure(run, "our-pairs") == ""
+    assert doubt_of(run, "our-pairs") == ""
     assert "checks: 1 passed" in repr(run)
     rows = [row[:2] for row in check_table([run], ["m"]).rows]
     assert rows == [("passed", "our-pairs/ties"), ("note", "our-pairs/near-zero")]

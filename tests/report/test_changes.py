@@ -7,7 +7,7 @@ from typing import Any
 
 from unmask.audit.result import AuditResult
 from unmask.core.types import Check
-from unmask.report.change_summary import summarize_changes
+from unmask.report.changes import summarize_changes
 from unmask.stats.paired import Comparison
 
 from . import fake
