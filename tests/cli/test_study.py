@@ -13,6 +13,7 @@ import zoo
 from unmask.cli import main
 from unmask.core.errors import DataError
 from unmask.core.progress import Progress
+from unmask.core.request import latest_request
 from unmask.studies import STUDIES
 from unmask.studies.run import StudyPlan
 
@@ -60,7 +61,7 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
         (("study", "aul", "--engine", "slurm", "--offline"), "engine is 'slurm', expected local or ray"),
         (("study", "aul", "--ray-address", "x", "--offline"), "engine is 'local': expected engine 'ray'"),
         (("study", "aul", "--limit", "0"), "limit is 0, expected at least 1"),
-        (("study", "gbef", "--set", "train.epochs"), "--set train.epochs: expected NAME=VALUE"),
+        (("study", "gbef", "--set", "train.epochs"), "settings has 'train.epochs', expected NAME=VALUE"),
         (("study", "aul", "--set", "drows=3", "--offline"), "no option named 'drows'"),
         (("study", "gbef", "--set", "train.epoch=3", "--offline"), "no option named 'train.epoch'"),
         (
@@ -105,6 +106,30 @@ def test_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = invoke(capsys, "list", "studies")
     names = [line.split()[0] for line in out.splitlines()]
     assert names == ["aul", "debiasing", "gbef", "paraphrase", "prompts"]
+
+
+def test_a_study_is_repeated_from_its_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own settings and those within a group are part of the request."""
+    plans: list[StudyPlan] = []
+
+    def run_plan(plan: StudyPlan, root: Path, *, progress: Progress) -> NoReturn:
+        plans.append(plan)
+        raise DataError("planned")
+
+    monkeypatch.setattr("unmask.studies.run.run_plan", run_plan)
+    words = ("study", "gbef", "--offline", "--models", "builtin", "--reduced", "--sizes", "40", "--draws", "1")
+    more = ("--set", "train.epochs=2", "--threads", "1", "--out", str(tmp_path / "out"))
+    assert invoke(capsys, *words, *more)[0] == 2
+    request = latest_request()
+    assert request is not None
+    assert request.options["settings"] == ["train.epochs=2"]
+    again = request.command_line().split()[1:]
+    assert invoke(capsys, *again, "--out", str(tmp_path / "again"))[0] == 2
+    first, second = plans
+    assert (first.options.sizes, first.options.draws, first.options.train.epochs) == ((40,), 1, 2.0)
+    assert (first.options, first.keys) == (second.options, second.keys)
 
 
 @pytest.mark.slow

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 
-from unmask.cli.study import _settings as parse_settings
 from unmask.core.errors import DataError
 from unmask.prompts.annotations import import_of_models
 from unmask.studies.cache import RECORD, STEPS, STUDY, study_status
 from unmask.studies.forecast import forecast, parts_table
-from unmask.studies.run import make_plan
+from unmask.studies.run import make_plan, parse_settings
 from unmask.studies.spec import Runtime, Step, StepContext
 from unmask.studies.steps.wordings import read_rewordings
 from unmask.studies.steps.words import PAIRS_FILE, WORDS_FILE, load_word_facts, write_word_pairs

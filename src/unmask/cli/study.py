@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unmask.cli.console import new_folder
 from unmask.cli.options import Given, Output, Without, things_app, with_groups
-from unmask.core.boundary import parse_json
-from unmask.core.errors import MAX_FOUND, DataError, quote, shorten
 from unmask.core.options import OptionGroup
 from unmask.core.progress import progress_lines
 from unmask.core.signals import keep, resume_in
 from unmask.findings.terminal import console, print_json, show
-from unmask.studies.spec import Runtime, merge
+from unmask.studies.spec import Runtime
 
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
@@ -52,10 +49,12 @@ def study(  # noqa: PLR0913 - the parts of the command
     Finished steps are not run again; if a step fails, the others still run and the exit code is 1. `unmask study
     status FOLDER` shows which steps are done.
     """
-    from unmask.studies.run import make_plan, run_plan
+    from unmask.studies import run
 
-    chosen = {field.name: given[field.name] for field in fields(options) if field.name in given}
-    plan = make_plan(name, **merge(chosen, _settings(settings or ())), runtime=runtime)
+    chosen = {
+        option.name: given[option.name] for option in (*fields(options), *fields(runtime)) if option.name in given
+    }
+    plan = run.make_plan(name, settings=settings or (), **chosen)
     if dry_run:
         from unmask.studies.forecast import forecast, parts_table
 
@@ -78,7 +77,7 @@ def study(  # noqa: PLR0913 - the parts of the command
             remind(label, share, total)
 
         remind("steps", 0.0, len(plan.steps))
-        result = run_plan(plan, root, progress=report)
+        result = run.study(plan, out=root, progress=report, settings=settings or (), **chosen)
     output.finish(result, _show)
     if result.meta["details"]["failed"]:
         raise typer.Exit(1)
@@ -89,26 +88,6 @@ def _show(result: Result) -> None:
     for section in result.findings:
         console().print(section.title, style="bold")
         show(section.finding)
-
-
-def _settings(assignments: Sequence[str]) -> dict[str, Any]:
-    """Parse `use.steps=500` into nested settings; values are JSON if valid, otherwise text."""
-    settings: dict[str, Any] = {}
-    for assignment in assignments:
-        name, equals, value = assignment.partition("=")
-        if not name or not equals:
-            raise DataError(f"--set {shorten(assignment, MAX_FOUND)}: expected NAME=VALUE, as in --set use.steps=500")
-        *parts, last = name.split(".")
-        inner = settings
-        for part in parts:
-            inner = inner.setdefault(part, {})
-            if not isinstance(inner, dict):
-                raise DataError(f"--set {quote(assignment)}: {quote(part)} was set to {quote(inner)} before")
-        try:
-            inner[last] = parse_json(value, name)
-        except DataError:
-            inner[last] = value
-    return settings
 
 
 app = things_app(study, "unmask.studies:STUDIES", metavar="STUDY", about=lambda study: study.question)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from unmask.core.estimate import Value
+from unmask.core.statistic import LEVEL
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.numbers import p_value
 from unmask.stats.corrections import holm
 
-LEVEL = 0.05
 HOLM = "p (Holm)"
 SAID_ONCE = ("statistic", "null", HOLM, "test")  # columns that a table does not need if they are constant
 Answer = Literal["yes", "no, the opposite", "not decided"]

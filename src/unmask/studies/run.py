@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -12,11 +12,12 @@ from typing import Any, get_args, get_type_hints
 
 from unmask import data as datasets
 from unmask.audit.session import unique_name
-from unmask.core.boundary import has_surrogates
+from unmask.core.boundary import has_surrogates, parse_json
 from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.files import write_json
 from unmask.core.options import fill_groups
 from unmask.core.progress import Progress, silent
+from unmask.core.request import with_request
 from unmask.core.signals import keep
 from unmask.data.formats import user_path
 from unmask.findings import Finding, Section
@@ -29,7 +30,18 @@ from unmask.studies.cache import SCHEMA, STUDY, is_done, own_files, step_folder
 from unmask.studies.forecast import choose_parts, join_parts, steps_of
 from unmask.studies.graph import MISSING, cache_keys, data_identity, is_cached, topological_order
 from unmask.studies.output import write_tables
-from unmask.studies.spec import PACKAGE, TASK_FILES, Role, Runtime, Step, Study, StudyOptions, TextFile, fill_settings
+from unmask.studies.spec import (
+    PACKAGE,
+    TASK_FILES,
+    Role,
+    Runtime,
+    Step,
+    Study,
+    StudyOptions,
+    TextFile,
+    fill_settings,
+    merge,
+)
 from unmask.studies.texts import find_text_file
 
 
@@ -45,37 +57,73 @@ class StudyPlan:
     keys: Mapping[str, str]  # by step name
     notes: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self.study.name
+
     def missing_steps(self, root: Path) -> list[Step]:
         """The steps whose output is not in the cache."""
         return [step for step in self.steps if not is_done(root, self.keys[step.name])]
 
 
-def study(name: str | Study, *, out: str | Path, progress: Progress | None = None, **options: Any) -> Result:
+@with_request("study", target="name")
+def study(
+    name: str | Study | StudyPlan,
+    *,
+    out: str | Path,
+    progress: Progress | None = None,
+    settings: Sequence[str] = (),
+    **options: Any,
+) -> Result:
     """Replicate a paper: every table and figure next to the published numbers.
 
     Finished steps are not run again; if a step fails, the others still run, and `details["failed"]` of the
     result names those that are missing.
 
     Args:
-        name: the name of a study, or a `Study`.
+        name: the name of a study, a `Study`, or the plan that `make_plan` made of the same arguments.
         out: the folder of the study; an incomplete study in it is resumed.
         progress: called after every step, with its state as the note.
+        settings: settings within a group as text: `train.epochs=1`.
         options: fields of `StudyOptions` (models, data, limit, reduced, …), the paper's own settings (`unmask study
             NAME --help`), and fields of `Runtime` (device, threads, engine, …), or that group itself as `runtime`.
     """
-    return run_plan(make_plan(name, **options), out, progress=progress)
+    plan = name if isinstance(name, StudyPlan) else make_plan(name, settings=settings, **options)
+    return run_plan(plan, out, progress=progress)
 
 
-def make_plan(name: str | Study, **options: Any) -> StudyPlan:
+def make_plan(name: str | Study, *, settings: Sequence[str] = (), **options: Any) -> StudyPlan:
     """The plan of a study; the arguments are those of `study`."""
     chosen = STUDIES.find(name)
     known = {field.name for field in fields(chosen.options)}
-    if unknown := [given for given in options if given not in known | {"runtime", *_RUNTIME}]:
+    given = merge({key: value for key, value in options.items() if key in known}, parse_settings(settings))
+    runtime_options = {key: value for key, value in options.items() if key not in known}
+    if unknown := [key for key in runtime_options if key not in {"runtime", *_RUNTIME}]:
         raise UnknownName("option", unknown[0], known | _RUNTIME)
-    (runtime,) = fill_groups({key: value for key, value in options.items() if key not in known}, runtime=Runtime)
+    (runtime,) = fill_groups(runtime_options, runtime=Runtime)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    settings = {key: value for key, value in options.items() if key in known}
-    return plan_study(chosen, settings, replace(runtime, threads=runtime.threads or cores or 1))
+    return plan_study(chosen, given, replace(runtime, threads=runtime.threads or cores or 1))
+
+
+def parse_settings(assignments: Sequence[str]) -> dict[str, Any]:
+    """Parse `use.steps=500` into nested settings; values are JSON if valid, otherwise text."""
+    settings: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not name or not equals:
+            raise DataError(f"settings has {quote(assignment)}, expected NAME=VALUE, as in use.steps=500")
+        *parts, last = name.split(".")
+        inner = settings
+        for part in parts:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise DataError(f"settings has {quote(assignment)}: {quote(part)} was set to {quote(inner)} before")
+        try:
+            inner[last] = parse_json(value, name)
+        except DataError:
+            inner[last] = value
+    return settings
 
 
 _RUNTIME = {field.name for field in fields(Runtime)}

@@ -19,7 +19,7 @@ from unmask.data import card
 from unmask.diagnose.human import LOW_AGREEMENT
 from unmask.diagnose.meaning import CANDIDATE
 from unmask.diagnose.spec import published_numbers
-from unmask.findings import Cell, Finding, Section
+from unmask.findings import Cell, Finding, Section, sentences
 from unmask.findings.envelope import Result
 from unmask.measures import find
 from unmask.stats import estimates
@@ -457,11 +457,8 @@ def _kappa(first: Flags, second: Flags, units: Units) -> Value:
 
 def _answers(shares: Sequence[Estimate], changes: Changes) -> Iterator[str]:
     for each in shares:
-        yield (
-            f"{each.model}: the stereotype scores higher in {each.value:.1f}% of {each.n:,} items "
-            f"({each.low:.1f} to {each.high:.1f})"
-        )
+        what = f"{each.model}, {each.n:,} items: the stereotype scores higher in"
+        yield sentences.share(what, each, each.null, p=each.p)
     for (a, b), change in changes.items():
-        decided = change.p_holm is not None and change.p_holm < 0.05
-        said = "differ in their bias score, and" if decided else "do not differ significantly in their bias score, but"
-        yield f"{a} and {b} {said} decide {change.flips:,} of {change.n:,} items differently"
+        what = f"{b} against {a}, {change.flips:,} of {change.n:,} items decided differently, bias score"
+        yield sentences.change(what, change.difference, p=change.p_holm, of="bias-score")

@@ -13,6 +13,7 @@ from unmask.audit.parquet import rows_of
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats, Row
 from unmask.findings import Cell, Finding, Table, charts
 from unmask.findings.envelope import Result
@@ -221,7 +222,7 @@ def _model_finding(asld: Sequence[PaperComparison], by_model: Results, options: 
         changes = paired_changes(by_model[a], by_model[b], options.seed)
         pairs[a, b] = [change for change in changes if change.group == "all"]
     table = _change_table("Paired differences of combined ASLD", pairs)
-    distinct = sum(isinstance(row[-1], float) and row[-1] < 0.05 for row in table.rows)
+    distinct = sum(isinstance(row[-1], float) and row[-1] < LEVEL for row in table.rows)
     answer = (
         f"Lowest combined ASLD: {ranked[0].model}; highest: {ranked[-1].model}. {distinct} of {len(table.rows)} pairs "
         "of models differ (paired test, corrected)"
