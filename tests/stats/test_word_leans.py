@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unmask.core.types import Row
-from unmask.stats.differences import lean_size, word_leans
+from unmask.stats.differences import word_leans
 
 
 def rows(shift: float) -> list[Row]:
@@ -27,9 +27,6 @@ def test_leans_match_hand_computed_values() -> None:
     assert found.words == ("nurse", "plumber", "clerk")
     assert found.before.tolist() == pytest.approx([-0.4, 0.6, 0.2])
     assert found.after.tolist() == pytest.approx([-0.2, 0.3, 0.1])
-    size = lean_size(found, 0)
-    assert (size.before.value, size.after.value, size.change.value) == pytest.approx((0.4, 0.2, -0.2))
-    assert size.change.low < -0.2 < size.change.high
 
 
 def test_only_what_both_have_scored_counts() -> None:

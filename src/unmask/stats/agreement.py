@@ -34,6 +34,8 @@ from unmask.stats.table import Flags
 
 MIN_RANKED = 3  # fewest items that can be ranked
 MAX_ENUMERATED = 7  # tied rankings of up to so many items are permuted exhaustively (5,040 ways)
+SHUFFLES = 2_000
+ALIKE = "none: every label is the same, so chance alone would agree as well"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,6 @@ def _tied(values: Floats) -> bool:
     return np.unique(values).size < values.size
 
 
-SHUFFLES = 2_000
-
-
 @dataclass(frozen=True, slots=True)
 class FamilyAgreement:
     """How many families agree, how many would by chance, and a p-value."""
@@ -229,9 +228,6 @@ def _shuffled(families: Sequence[Ints], rng: np.random.Generator) -> Ints:
     highest = np.maximum.reduceat(shuffled, starts, axis=1)
     lowest = np.minimum.reduceat(shuffled, starts, axis=1)
     return np.asarray((highest == lowest).sum(axis=1), dtype=np.int64)
-
-
-ALIKE = "none: every label is the same, so chance alone would agree as well"
 
 
 def label_counts(labels: Sequence[Sequence[str]]) -> Floats:

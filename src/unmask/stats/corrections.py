@@ -1,4 +1,4 @@
-"""Correction for multiple tests: Holm (1979), and which tests are one family.
+"""Correction for multiple tests: Holm (1979), false discovery rates, and which tests are one family.
 
 The headlines of one dataset, one for each measure, are a family; so are the categories of one statistic of one measure.
 Every output reads `p_holm`, which is set here and nowhere else.
@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from unmask.core.estimate import Estimate
+from unmask.core.types import Floats
 
 
 def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
@@ -26,6 +27,16 @@ def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
     adjusted[order] = np.minimum(np.maximum.accumulate(tested[order] * np.arange(tested.size, 0, -1)), 1.0)
     values = iter(adjusted.tolist())
     return tuple(None if p is None else next(values) for p in ps)
+
+
+def false_discovery_rates(ps: Floats) -> Floats:
+    """The p-values corrected by Benjamini and Hochberg (1995); NaN stays NaN and does not count."""
+    from scipy.stats import false_discovery_control
+
+    rates, known = np.full(ps.shape, np.nan), np.isfinite(ps)
+    if known.any():
+        rates[known] = false_discovery_control(ps[known])
+    return rates
 
 
 def correct_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:

@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, false_discovery_control
+from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 from scipy.stats import t as t_distribution
 
@@ -23,7 +23,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats
-from unmask.stats.corrections import holm
+from unmask.stats.corrections import false_discovery_rates, holm
 from unmask.stats.regression import correlation
 
 Flags = NDArray[np.bool_]
@@ -83,10 +83,10 @@ def regression_dif(scores: Floats, focal: Flags, *, purify: bool = True) -> Item
         effect=found["effect"],
         t=found["t"],
         p=found["p"],
-        q=_fdr(found["p"]),
+        q=false_discovery_rates(found["p"]),
         p_holm=np.array([math.nan if p is None else p for p in family]),
         p_slopes=found["p_slopes"],
-        q_slopes=_fdr(found["p_slopes"]),
+        q_slopes=false_discovery_rates(found["p_slopes"]),
         anchors=anchors,
         rounds=rounds,
         freedom=len(scores) - 3,
@@ -96,7 +96,7 @@ def regression_dif(scores: Floats, focal: Flags, *, purify: bool = True) -> Item
 def _without_dif(t: Floats, freedom: int) -> Flags:
     """Items that do not stand out from most: where many differ in one direction, the mean moves, and all with it."""
     usual = float(np.nanmedian(t)) if np.isfinite(t).any() else 0.0
-    q = _fdr(2 * t_distribution.sf(np.abs(t - usual), freedom))
+    q = false_discovery_rates(2 * t_distribution.sf(np.abs(t - usual), freedom))
     return np.asarray(~(np.nan_to_num(q, nan=1.0) < LEVEL))
 
 
@@ -176,13 +176,6 @@ def _standardised(slope: Floats, scores: Floats, focal: Flags) -> Floats:
     return np.asarray(np.divide(slope, within, out=np.full(slope.shape, np.nan), where=within > 0))
 
 
-def _fdr(p: Floats) -> Floats:
-    q, known = np.full(p.shape, np.nan), np.isfinite(p)
-    if known.any():
-        q[known] = false_discovery_control(p[known])
-    return q
-
-
 # ---------------------------------------------------------------------------------- Mantel–Haenszel
 
 
@@ -223,7 +216,7 @@ def mantel_haenszel(scores: Floats, focal: Flags, anchors: Flags) -> MantelHaens
         odds = np.log(numbers[0] / numbers[1])
         p = chi2.sf(numbers[2] ** 2 / numbers[3], 1)
     p = np.where(numbers[3] > 0, p, np.nan)
-    return MantelHaenszel(np.where(np.isfinite(odds), odds, np.nan), p, _fdr(p))
+    return MantelHaenszel(np.where(np.isfinite(odds), odds, np.nan), p, false_discovery_rates(p))
 
 
 def _strata(means: Floats) -> NDArray[np.int64]:

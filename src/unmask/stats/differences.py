@@ -159,26 +159,3 @@ def word_leans(before: Sequence[Row], after: Sequence[Row]) -> WordLeans:
             category[word] = row.groups.get("category", "")
     means = np.array([np.mean(differences, axis=0) for differences in by_word.values()]).reshape(-1, 2)
     return WordLeans(tuple(by_word), tuple(category.values()), means[:, 0], means[:, 1])
-
-
-@dataclass(frozen=True, slots=True)
-class LeanSizes:
-    """Mean absolute lean of words, before and after."""
-
-    before: Value
-    after: Value
-    change: Value
-    n: int
-    p: float | None
-
-
-def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
-    """Mean of |APPD| over words; the bootstrap resamples words."""
-    a, b = np.abs(leans.before), np.abs(leans.after)
-    return LeanSizes(
-        mean_interval(a, rng=generator(seed, "size before")),
-        mean_interval(b, rng=generator(seed, "size after")),
-        mean_interval(b - a, rng=generator(seed, "size change")),
-        len(leans.words),
-        mean_test(b - a, 0.0),
-    )

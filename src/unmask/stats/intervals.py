@@ -44,6 +44,7 @@ def upper_tail(score: float, df: float | None = None) -> float:
 
 CROSSED = ("appd", "association")  # statistics that are means over words × templates
 MIN_BOOTSTRAP_UNITS = 8  # with fewer, resamples of one value are too frequent
+STEPS = 60  # of the bisection of a score interval: to the last digit
 MAX_STRETCH = 3.0  # times Student's: beyond it, resamples of nearly equal values decide, not skewness
 
 
@@ -138,9 +139,6 @@ def _bootstrap_ends(values: Floats, units: Units, rng: np.random.Generator) -> t
 def _vary(values: Floats) -> bool:
     """Whether the values are finite and differ by more than rounding errors."""
     return bool(np.isfinite(values).all() and np.ptp(values) > 1e-12 * np.abs(values).max())
-
-
-STEPS = 60  # of the bisection: to the last digit
 
 
 def wilson_ends(share: float, n: float, df: float = math.inf) -> tuple[float, float]:

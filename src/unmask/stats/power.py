@@ -21,6 +21,9 @@ from unmask.core.types import Floats
 from unmask.stats.intervals import critical, quantile
 
 POWER = 0.80
+LARGEST = 50.0  # points off 50
+SPREAD = 7.0  # standard deviations of the number of decided pairs that are averaged over
+STEPS = 200  # numbers of pairs for which power is computed if it is an average, which has hardly any saw-tooth
 Versus = Literal["null", "model"]
 
 
@@ -48,11 +51,6 @@ def from_error(error: float, value: float = 0.0) -> Value:
     """A value whose 95% interval stands for this standard error."""
     half = critical() * error
     return Value(value, value - half, value + half)
-
-
-LARGEST = 50.0  # points off 50
-SPREAD = 7.0  # standard deviations of the number of decided pairs that are averaged over
-STEPS = 200  # numbers of pairs for which power is computed if it is an average, which has hardly any saw-tooth
 
 
 def required_pairs(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import false_discovery_control, norm, t
+from scipy.stats import norm, t
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
@@ -21,6 +21,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats, Ints
 from unmask.stats.agreement import MIN_RANKED, kendall_taus, spearman_rhos
 from unmask.stats.bootstrap import sum_by_unit
+from unmask.stats.corrections import false_discovery_rates
 from unmask.stats.intervals import mean_interval
 from unmask.stats.shares import unit_share
 from unmask.stats.table import ScoreTable, headline_statistic, item_values
@@ -30,6 +31,12 @@ Rng = np.random.Generator
 
 STEPS = (20, 40, 60, 80, 100)  # of Barza (2023), Figure 6
 HALVES = 1_000  # random splits
+SPLITS = 200  # halves of the models
+MIN_MODELS = 4  # Fisher's z of fewer has no variance
+MIN_HALF = 3  # models in each half of a split
+ENOUGH = 0.9  # Kendall's τ that a short form must keep
+SIZES = (5, 10, 20, 40, 60, 100, 200, 400, 800, 1600, 3200)
+LARGEST = 1 - 1e-12  # a correlation of 1 has no finite z
 
 
 def sample_sizes(n: int) -> tuple[int, ...]:
@@ -156,14 +163,6 @@ def _counted(table: ScoreTable, statistic: str) -> tuple[Floats, Units]:
     return values[kept], table.take(kept).units
 
 
-SPLITS = 200  # halves of the models
-MIN_MODELS = 4  # Fisher's z of fewer has no variance
-MIN_HALF = 3  # models in each half of a split
-ENOUGH = 0.9  # Kendall's τ that a short form must keep
-SIZES = (5, 10, 20, 40, 60, 100, 200, 400, 800, 1600, 3200)
-LARGEST = 1 - 1e-12  # a correlation of 1 has no finite z
-
-
 @dataclass(frozen=True, slots=True)
 class Discrimination:
     """The correlation of each item with the others, over models."""
@@ -198,14 +197,12 @@ def discrimination(scores: Floats) -> Discrimination:
         raise StatsError("every item has one score of all models: nothing discriminates")
     bounded = np.clip(r, -LARGEST, LARGEST)
     p = t.cdf(bounded * np.sqrt((models - 2) / (1 - bounded**2)), models - 2)
-    q = np.full(r.shape, np.nan)
-    q[known] = false_discovery_control(p[known])
     z, error = np.arctanh(bounded[known]), 1 / np.sqrt(models - 3)
     spread = max(float(z.var(ddof=1)) - error**2, 0.0) if z.size > 1 else 0.0
     return Discrimination(
         r=r,
         p=p,
-        q=q,
+        q=false_discovery_rates(p),
         negative=_jackknifed(scores),
         by_noise=100 * float(norm.cdf(-z.mean() / error)),
         truly_negative=100 * float(norm.cdf(-z.mean() / np.sqrt(spread))) if spread else 100.0 * float(z.mean() < 0),

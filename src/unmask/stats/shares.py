@@ -21,10 +21,19 @@ from unmask.core.statistic import BALANCED
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
 from unmask.stats.directions import balanced_share, balanced_test, has_both, is_directed, is_unbalanced
-from unmask.stats.intervals import mean, mean_interval, mean_test, upper_tail, wilson_ends, without_interval
+from unmask.stats.intervals import (
+    mean,
+    mean_interval,
+    mean_test,
+    mover_interval,
+    upper_tail,
+    wilson_ends,
+    without_interval,
+)
 from unmask.stats.table import Flags, ScoreTable
 from unmask.stats.units import INDEPENDENT, SamplingError, Units, plural, sampling_error, units_of, units_of_items
 
+ROUNDING = 1e-9  # points: two shares that differ by less are the same
 NOTHING_SCORED = "none: nothing scored"
 DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"
 
@@ -107,14 +116,12 @@ def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
     if not (n and other_n) or all(part.units.independent for part in (first, second)):
         return gap
     a, b = scores
-    value = a.value - b.value
+    found = mover_interval(b, a)
     if not (a.has_interval and b.has_interval):
-        return Contrast(value, method=a.method if not a.has_interval else b.method)
-    low = value - math.hypot(a.value - a.low, b.high - b.value)
-    high = value + math.hypot(a.high - a.value, b.value - b.low)
+        return Contrast(found.value, method=a.method if not a.has_interval else b.method)
     unit = first.units.tag
     method = f"newcombe over {plural(unit, 2)}" if unit else "newcombe"
-    return Contrast(value, low, high, method, _gap_test(first, second), unit=unit).widen()
+    return Contrast(found.value, found.low, found.high, method, _gap_test(first, second), unit=unit).widen()
 
 
 def _gap_test(first: ScoreTable, second: ScoreTable) -> float | None:
@@ -262,9 +269,6 @@ def _share(table: ScoreTable, *, group: str, statistic: str, counted: Flags) -> 
     rows, null = table.take(counted), table.measure.null
     p = None if null is None else unit_sign_test(table, null=null)
     return table.estimate(unit_share(rows.wins, rows.units), statistic, group, null=null, n=rows.items.size, p=p)
-
-
-ROUNDING = 1e-9  # points: two shares that differ by less are the same
 
 
 @dataclass(frozen=True, slots=True)

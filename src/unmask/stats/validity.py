@@ -26,7 +26,7 @@ from unmask.stats.agreement import kendall, kendall_taus, spearman, spearman_rho
 from unmask.stats.bootstrap import percentile_interval, resampled_items
 from unmask.stats.corrections import holm
 from unmask.stats.generalizability import g_study
-from unmask.stats.intervals import student_ends, without_interval
+from unmask.stats.intervals import mover_interval, student_ends, without_interval
 from unmask.stats.paired import change, paired_groups
 from unmask.stats.regression import correlation
 from unmask.stats.table import ScoreTable, item_values
@@ -235,11 +235,9 @@ def dose_margin(own: Value, others: Iterable[Value]) -> Value:
     value = own.value - max(size.value for size in sizes)
     if not all(each.has_interval for each in (own, *sizes)):
         return Value(value, method=next(each.method for each in (own, *sizes) if not each.has_interval))
-    low = min(own.value - size.value - math.hypot(own.value - own.low, size.high - size.value) for size in sizes)
-    high = min(
-        own.value - size.value + math.hypot(own.high - own.value, size.value - size.low) if size.low > 0 else own.high
-        for size in sizes
-    )
+    differences = [mover_interval(size, own) for size in sizes]
+    low = min(each.low for each in differences)
+    high = min(each.high if size.low > 0 else own.high for each, size in zip(differences, sizes, strict=True))
     return Value(value, low, high, own.method, unit=own.unit).widen()
 
 
