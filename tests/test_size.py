@@ -13,7 +13,7 @@ MOST_STATEMENTS = {
     "core": 1052,
     "corpus": 1241,
     "data": 1854,
-    "diagnose": 2663,
+    "diagnose": 2658,
     "explorer": 579,
     "findings": 1308,
     "interchange": 320,

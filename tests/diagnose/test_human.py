@@ -223,5 +223,5 @@ def test_votes_that_are_no_number_are_refused() -> None:
 
 def test_data_without_votes_is_refused() -> None:
     data = datasets.from_records([("He cooks.", "She cooks.")])
-    with pytest.raises(DataError, match="no votes of annotators; without `data` it uses crows-pairs"):
+    with pytest.raises(DataError, match="its pairs have no votes; without `data` it uses crows-pairs"):
         run([HUMAN], [zoo.folder("roberta")], data=data)

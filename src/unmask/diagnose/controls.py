@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from unmask.audit.session import has_field
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.estimate import Estimate
 from unmask.core.statistic import LEVEL, statistic
 from unmask.core.types import Dataset, Pair, Row
 from unmask.data.pairs import ORIGINAL
-from unmask.diagnose.scores import distinct_notes, find_originals, results
+from unmask.diagnose.scores import distinct_notes, find_originals, require, results
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
 from unmask.findings import Cell, Conclusion, Finding, Plot, Table
 from unmask.measures import find
@@ -174,12 +173,6 @@ def control_versions(data: Dataset) -> tuple[dict[str, list[tuple[Pair, Pair]]],
     return {name: items for name, items in versions.items() if items}, notes if left else ()
 
 
-def unfit_reason(data: Dataset) -> str:
-    """Why data are no control versions; empty if they are."""
-    fit = has_field(data, ORIGINAL) and has_field(data, CONTROL)
-    return "" if fit else f"its pairs have no {ORIGINAL} and {CONTROL}: they are not control versions"
-
-
 def conclude(observations: Observations, options: UnitOptions) -> Conclusion:
     """How every measure reacts to every control, overall and by category."""
     reactions = [each for found in results(observations, "measures") for each in _reactions(*found, options)]
@@ -289,7 +282,7 @@ DIAGNOSIS = Diagnosis(
     observe=observe,
     conclude=conclude,
     order=15,
-    unfit_reason=unfit_reason,
+    unfit_reason=require(ORIGINAL, CONTROL),
     data=("controls",),
     citation="pikuliak-etal-2023-depth",
 )

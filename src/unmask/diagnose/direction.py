@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from unmask.audit.session import has_field
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
-from unmask.diagnose.scores import results
+from unmask.diagnose.scores import require, results
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
 from unmask.findings import Conclusion, Finding, Table
 from unmask.measures import find
@@ -86,11 +85,6 @@ def _answer(observation: DiagnosisObservation) -> str:
     return sentences.span(f"{observation.where}: the bias scores of the two directions differ by", gaps, "points")
 
 
-def unfit_reason(data: Dataset) -> str:
-    """Why data are unsuitable; empty if they fit."""
-    return "" if has_field(data, "direction") else "its pairs have no direction"
-
-
 DIRECTION = Diagnosis(
     name="direction",
     title="Advantaged against disadvantaged",
@@ -98,6 +92,6 @@ DIRECTION = Diagnosis(
     observe=observe,
     conclude=conclude,
     order=4,
-    unfit_reason=unfit_reason,
+    unfit_reason=require("direction"),
     citation="kaneko-bollegala-2022-unmasking",
 )

@@ -9,12 +9,11 @@ from itertools import combinations
 from math import isnan
 from typing import TYPE_CHECKING, TypeVar
 
-from unmask.audit.session import has_field
 from unmask.core.errors import DataError, quote
 from unmask.core.estimate import Estimate
 from unmask.core.options import option
 from unmask.core.types import Dataset
-from unmask.diagnose.scores import results, unit_groups
+from unmask.diagnose.scores import require, results, unit_groups
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, Observations, UnitOptions
 from unmask.findings import Cell, Conclusion, Finding, Plot, Table
 from unmask.measures import find
@@ -291,11 +290,6 @@ def _plot(observation: DiagnosisObservation, people: str, number: str) -> Plot:
     return Plot(f"human-roc{number}{suffix}", f"ROC curves, votes of {people}: {observation.where}", alt, chart)
 
 
-def unfit_reason(data: Dataset) -> str:
-    """Why data are unsuitable; empty if they fit."""
-    return "" if has_field(data, VOTES) else "its pairs have no votes of annotators"
-
-
 HUMAN = Diagnosis(
     name="human",
     title="Agreement with people",
@@ -304,7 +298,7 @@ HUMAN = Diagnosis(
     conclude=conclude,
     options=HumanOptions,
     order=5,
-    unfit_reason=unfit_reason,
+    unfit_reason=require(VOTES),
     data=("crows-pairs",),
     citation="kaneko-bollegala-2022-unmasking",
 )

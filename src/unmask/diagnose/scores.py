@@ -90,6 +90,16 @@ def find_originals(names: AbstractSet[str]) -> dict[str, Pair]:
     return originals
 
 
+def require(*groups: str) -> Callable[[Dataset], str]:
+    """A function that says why data are unsuitable without these groups or fields of pairs; empty if they fit."""
+
+    def reason(data: Dataset) -> str:
+        fit = all(has_field(data, name) for name in groups)
+        return "" if fit else f"its pairs have no {' and '.join(groups)}"
+
+    return reason
+
+
 def template_reason(data: Dataset) -> str:
     """Why the items have no stereotyping side; empty if they have one."""
     return "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""

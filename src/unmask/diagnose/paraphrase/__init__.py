@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unmask.audit.session import has_field
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.options import option
 from unmask.core.statistic import BAND
 from unmask.core.types import Dataset, Kind
 from unmask.data.pairs import NUMBER, ORIGINAL
-from unmask.diagnose.scores import distinct_notes, results
+from unmask.diagnose.scores import distinct_notes, require, results
 from unmask.diagnose.spec import Diagnosis, Observations, ScoreOptions, published_value
 from unmask.findings import Cell, Conclusion, Finding, Plot, Table
 from unmask.measures import find
@@ -121,12 +120,6 @@ def conclude(observations: Observations, options: FamilyOptions) -> Conclusion:
             "sentences": {name: [(pair.more, pair.less) for pair in group] for name, group in pairs},
         },
     )
-
-
-def unfit_reason(data: Dataset) -> str:
-    """Why data are no paraphrases; empty if they are."""
-    fit = has_field(data, ORIGINAL) and has_field(data, NUMBER)
-    return "" if fit else f"its pairs have no {ORIGINAL} and {NUMBER}: they are not paraphrases"
 
 
 def _estimates(verdicts: FamilyVerdicts) -> Iterator[Estimate]:
@@ -330,7 +323,7 @@ PARAPHRASE = Diagnosis(
     conclude=conclude,
     options=FamilyOptions,
     order=6,
-    unfit_reason=unfit_reason,
+    unfit_reason=require(ORIGINAL, NUMBER),
     data=("paraphrases",),
     citation="kwon-mihindukulasooriya-2022-empirical",
 )
