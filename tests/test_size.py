@@ -15,19 +15,19 @@ MOST_STATEMENTS = {
     "data": 1857,
     "diagnose": 2663,
     "explorer": 582,
-    "findings": 1245,
+    "findings": 1204,
     "interchange": 325,
     "measures": 307,
     "mitigate": 1909,
     "models": 3629,
-    "prompts": 494,
+    "prompts": 433,
     "report": 1222,
     "stats": 2295,
     "studies": 3155,
-    "tasks": 1500,
+    "tasks": 1497,
     "training": 405,
     "unmask": 80,
-    "vectors": 996,
+    "vectors": 941,
 }
 MOST_FILES, MOST_TEXTS, MOST_CACHES = 454, 442, 11
 

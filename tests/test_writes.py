@@ -18,7 +18,7 @@ from unmask.core.files import KIND_FILES, RESULT_FILES, append_text, write_text,
 from unmask.findings.envelope import PAGE, RESULT
 from unmask.findings.figure import Figure, export
 from unmask.findings.renderer import RENDERER
-from unmask.prompts.folder import open_folder
+from unmask.prompts.annotations import open_folder
 from unmask.report import card
 from unmask.report.run import report, write_page
 

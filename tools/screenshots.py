@@ -73,8 +73,8 @@ def prompts(folder: Path) -> Path:
     """What the built-in model puts into our prompts."""
     from unmask import data
     from unmask.models import open_lm
+    from unmask.prompts.annotations import ANSWERS, create_folder
     from unmask.prompts.fill import fill_prompts
-    from unmask.prompts.folder import ANSWERS, create_folder
 
     if not (folder / ANSWERS).exists():
         create_folder(folder, fill_prompts(open_lm(), data.read("prompts")))

@@ -16,8 +16,8 @@ from unmask.core.files import plain
 from unmask.core.types import Check
 from unmask.explorer.app import Site
 from unmask.explorer.server import create_server, open_socket, page_url
+from unmask.prompts.annotations import AnnotationFolder, create_folder
 from unmask.prompts.fill import ModelAnswers
-from unmask.prompts.folder import AnnotationFolder, create_folder
 
 TOKEN = "a-token-that-nobody-can-guess"
 SCRIPT = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"

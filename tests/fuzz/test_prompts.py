@@ -11,11 +11,11 @@ from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 from unmask.core.files import to_json
 from unmask.data.builtin_tables import Prompt
 from unmask.models.fill import SlotWord
+from unmask.prompts.annotations import import_annotations, open_folder, verdicts
 from unmask.prompts.fill import ModelAnswers, PromptAnswer
-from unmask.prompts.folder import import_annotations, open_folder
 from unmask.prompts.rules import apply_rules
 from unmask.prompts.run import read_prompts
-from unmask.prompts.scoring import estimates, verdicts
+from unmask.prompts.scoring import estimates
 
 ROWS = [
     {"text": "The nurse said {slot} slept.", "category": "gender", "biased": ["she"], "fair": ["they"], "why": "x"},

@@ -13,7 +13,7 @@ from tests.fuzz.harness import BUDGET, Boundary, Files, fuzz
 
 from unmask.cli.study import _settings as parse_settings
 from unmask.core.errors import DataError
-from unmask.prompts.folder import import_of_models
+from unmask.prompts.annotations import import_of_models
 from unmask.studies.cache import RECORD, STEPS, STUDY, study_status
 from unmask.studies.forecast import forecast, parts_table
 from unmask.studies.run import make_plan

@@ -13,9 +13,8 @@ import unmask
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.mitigate.methods.projection import ProjectionOptions
 from unmask.mitigate.vectors import gendered_words, make_plan
-from unmask.vectors.output import write_vectors, written_name
 from unmask.vectors.questions import load_questions
-from unmask.vectors.static import Format, WordVectors, format_of, read_vectors
+from unmask.vectors.static import Format, WordVectors, format_of, read_vectors, write_vectors, written_name
 
 JOBS = tuple(f"job{number}" for number in range(120))
 GENDERED = ("he", "she", "man", "woman", "king", "queen", "father", "mother")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from unmask.data.builtin_tables import Prompt
 from unmask.models.fill import SlotWord
-from unmask.prompts.annotations import Annotation
+from unmask.prompts.annotations import Annotation, update_annotations
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import Verdict
 
@@ -46,3 +47,8 @@ def annotate(judge: str, verdicts: Sequence[Verdict | None], day: int = 1) -> li
         for number, verdict in enumerate(verdicts)
         if verdict
     ]
+
+
+def append(path: Path, *annotations: Annotation) -> None:
+    """Append annotations to a file."""
+    update_annotations(path, lambda _: annotations)

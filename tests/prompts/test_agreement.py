@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from prompts.handmade import annotate
-from unmask.prompts.agreement import COHEN, FLEISS, KRIPPENDORFF, agreement, alpha
 from unmask.prompts.rules import Verdict
+from unmask.prompts.scoring import COHEN, FLEISS, KRIPPENDORFF, agreement, alpha
 
 B, N, U = "biased", "not biased", "undecided"
 ANNA: list[Verdict | None] = [B, B, N, N, B, U, N, B, N, N]

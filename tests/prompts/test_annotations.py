@@ -11,16 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from prompts.handmade import annotate, answer
+from prompts.handmade import annotate, answer, append
 from unmask.core.errors import DataError
-from unmask.prompts.annotations import (
-    Annotation,
-    append_annotations,
-    majority_verdicts,
-    make_annotation,
-    pending_answers,
-    read_annotations,
-)
+from unmask.prompts.annotations import Annotation, majority_verdicts, make_annotation, pending_answers, read_annotations
 
 ANSWERS = tuple(answer(n, "undecided" if n % 2 else "biased") for n in range(6))  # 1, 3 and 5 are open
 
@@ -30,7 +23,7 @@ def test_every_annotation_is_saved_at_once(tmp_path: Path) -> None:
     assert read_annotations(path) == ()
     every: list[Annotation] = []
     for one in annotate("anna, b.", ["biased", "not biased", "undecided"]):
-        append_annotations(path, one)
+        append(path, one)
         every.append(one)
         assert read_annotations(path) == tuple(every)
     assert [file.name for file in path.parent.iterdir()] == ["said.csv"]
@@ -42,7 +35,7 @@ def test_every_annotation_is_saved_at_once(tmp_path: Path) -> None:
 
 def test_an_interrupted_write_leaves_the_file_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, (first, second) = tmp_path / "said.csv", annotate("anna", ["biased", "biased"])
-    append_annotations(path, first)
+    append(path, first)
 
     def cut(*_: object) -> None:
         raise KeyboardInterrupt
@@ -50,9 +43,9 @@ def test_an_interrupted_write_leaves_the_file_intact(tmp_path: Path, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr("unmask.core.files.os.fsync", cut)
         with pytest.raises(KeyboardInterrupt):
-            append_annotations(path, second)
+            append(path, second)
     assert read_annotations(path) == (first,)
-    append_annotations(path, second)
+    append(path, second)
     assert read_annotations(path) == (first, second)
 
 
@@ -127,7 +120,7 @@ def test_the_later_row_counts_even_if_the_clock_was_ahead_when_the_earlier_one_w
 def test_names_that_look_like_formulas_are_no_formulas_in_the_file_and_come_back_unchanged(tmp_path: Path) -> None:
     path, judges = tmp_path / "said.csv", ('=HYPERLINK("x")', "@sum", "-1+1", "'=already", "anna")
     for judge in judges:
-        append_annotations(path, make_annotation("prompts/0001", judge, "biased"))
+        append(path, make_annotation("prompts/0001", judge, "biased"))
     assert [one.judge for one in read_annotations(path)] == list(judges)
     with path.open(encoding="utf-8", newline="") as file:
         assert not [row for row in csv.DictReader(file) if row["judge"][0] in "=+-@"]
@@ -137,9 +130,10 @@ def test_two_processes_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
     code = (
         "import sys; from pathlib import Path\n"
-        "from unmask.prompts.annotations import append_annotations, make_annotation\n"
+        "from unmask.prompts.annotations import make_annotation, update_annotations\n"
         "for number in range(100):\n"
-        "    append_annotations(Path(sys.argv[1]), make_annotation(f'prompts/{number:04}', sys.argv[2], 'biased'))\n"
+        "    one = make_annotation(f'prompts/{number:04}', sys.argv[2], 'biased')\n"
+        "    update_annotations(Path(sys.argv[1]), lambda _: [one])\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in ("anna", "ben")]
     assert [process.wait() for process in running] == [0, 0]

@@ -49,7 +49,7 @@ def test_shares_match_hand_computed_values() -> None:
     race = next(row for row in table.rows if row[0] == "category: race")
     assert isinstance(race[1], Value)
     assert race[2:] == (3, 0)
-    assert "6 of 7 prompts are decided; rules alone decide 5, 1 person has judged" in found.finding.answers[0]
+    assert "6 of 7 prompts are decided, 5 by rules alone" in found.finding.answers[0]
     assert [row[4] for row in found.answers.tables[0].rows].count("undecided") == 1
 
 
@@ -64,8 +64,8 @@ def test_an_audit_ranking_is_compared_with_renamed_types() -> None:
     mine = dict(found.ranking)
     expected = kendalltau([mine[name] for name in other.scores], list(other.scores.values())).statistic
     assert found.ranks.test.value == pytest.approx(expected)
-    assert "Kendall's τ-b" in found.finding.answers[-1]
-    assert "over 3 bias types" in found.finding.answers[-1]
+    assert found.ranks.n == 3
+    assert len(found.finding.answers) == 3
 
 
 def test_a_failed_comparison_is_a_note() -> None:

@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 
 from unmask.core.errors import DataError, ResultError
-from unmask.prompts.annotations import latest_verdicts
+from unmask.prompts.annotations import (
+    JUDGEMENTS,
+    UNDECIDED,
+    create_folder,
+    import_annotations,
+    latest_verdicts,
+    open_folder,
+)
 from unmask.prompts.fill import ModelAnswers
-from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create_folder, import_annotations, open_folder
 from unmask.prompts.run import read_prompts
 
 from .handmade import answer
@@ -137,7 +143,7 @@ def test_own_prompts_from_a_table_and_from_json(tmp_path: Path) -> None:
     ("text", "complaint"),
     [
         ("text,category\nno slot,x\n", r"bad\.csv, line 2: .* \{slot\} 0 times"),
-        ("text,category\nA {slot}.,\n", r"line 2: no category"),
+        ("text,category\nA {slot}.,\n", r"line 2 has no category"),
         ("text,category,form\nA {slot}.,x,poem\n", "form 'poem', expected completion or question"),
         ("text,category,mood\nA {slot}.,x,y\n", "unknown column 'mood'"),
         ("text,category\n", "no prompts"),

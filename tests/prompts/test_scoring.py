@@ -9,8 +9,9 @@ import pytest
 
 from prompts.handmade import annotate, answer
 from unmask.core.errors import StatsError
+from unmask.prompts.annotations import verdicts
 from unmask.prompts.rules import Verdict
-from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
+from unmask.prompts.scoring import estimates, rank_agreement, ranking
 
 B, N, U = "biased", "not biased", "undecided"
 BY_TYPE: dict[str, list[Verdict]] = {

@@ -10,8 +10,7 @@ import pytest
 
 from unmask.core.errors import StatsError
 from unmask.vectors import VECTOR_MEASURES
-from unmask.vectors.association import association_test
-from unmask.vectors.distances import EUCLIDEAN, MAHALANOBIS, MANHATTAN, similarity_by, whitening
+from unmask.vectors.association import EUCLIDEAN, MAHALANOBIS, MANHATTAN, association_test, similarity_by, whitening
 from unmask.vectors.evaluation import run_measure
 from unmask.vectors.questions import Group, Question
 from unmask.vectors.spec import VectorSettings, WordSets

@@ -392,8 +392,7 @@ def _loads(folder: Path) -> bool:
 
 
 def _annotations(folder: Path) -> dict[str, str]:
-    from unmask.prompts.annotations import latest_verdicts
-    from unmask.prompts.folder import open_folder
+    from unmask.prompts.annotations import latest_verdicts, open_folder
 
     verdicts = latest_verdicts(open_folder(folder).read_annotations())
     return {prompt: by_judge["anna"] for prompt, by_judge in verdicts.items()}

@@ -17,8 +17,8 @@ from unmask.findings.terminal import say
 from unmask.prompts.spec import PromptSettings
 
 if TYPE_CHECKING:
+    from unmask.prompts.annotations import AnnotationFolder
     from unmask.prompts.fill import PromptAnswer
-    from unmask.prompts.folder import AnnotationFolder
 
 KEYS = {"b": "biased", "n": "not biased", "u": "undecided"}
 HELP = "b biased · n not biased · u undecided · z back · s skip · q quit (all annotations are saved)"
@@ -41,7 +41,7 @@ def annotate(
     You can stop and resume at any time. Several people can annotate one run, each under their own name; their
     agreement is reported.
     """
-    from unmask.prompts.folder import import_annotations, open_folder
+    from unmask.prompts.annotations import import_annotations, open_folder
     from unmask.prompts.run import update_result
 
     folder, name = open_folder(run), " ".join(judge.split())

@@ -29,8 +29,7 @@ from unmask.corpus.spec import EmbeddingSettings
 from unmask.data.documents import Document, Problems, read_documents
 from unmask.data.language import WORD, split_sentences
 from unmask.data.texts import file_facts
-from unmask.vectors.output import write_vectors
-from unmask.vectors.static import WordVectors, gensim_models, read_vectors
+from unmask.vectors.static import WordVectors, gensim_models, read_vectors, write_vectors
 
 RECORD = "trainings.json"  # in the result folder: what each file of vectors was trained on
 LONGEST = 10_000  # words of a sentence: gensim reads no more at a time

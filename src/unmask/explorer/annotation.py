@@ -7,9 +7,8 @@ from threading import Lock
 from typing import Any
 
 from unmask.core.errors import DataError, quote
-from unmask.prompts.annotations import latest_verdicts
+from unmask.prompts.annotations import AnnotationFolder, latest_verdicts
 from unmask.prompts.fill import PromptAnswer
-from unmask.prompts.folder import AnnotationFolder
 
 MAX_NAME = 80  # characters of an annotator's name
 
@@ -72,4 +71,4 @@ def _checked_name(annotator: str) -> str:
 
 def _as_json(answer: PromptAnswer, own: str | None) -> dict[str, Any]:
     same = {name: getattr(answer, name) for name in ("prompt", "category", "form", "text", "reason")}
-    return {**same, "words": [asdict(word) for word in answer.words], "rule": answer.verdict, "own": own}
+    return {**same, "words": [word._asdict() for word in answer.words], "rule": answer.verdict, "own": own}

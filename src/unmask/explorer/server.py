@@ -19,7 +19,7 @@ from unmask.explorer.connections import IDLE_SECONDS, GuardedProtocol
 from unmask.explorer.pairs import Runs
 from unmask.explorer.security import MAX_HEAD
 from unmask.findings.envelope import RESULT, Result
-from unmask.prompts.folder import ANSWERS, open_folder
+from unmask.prompts.annotations import ANSWERS, open_folder
 
 HOST, PORT = "127.0.0.1", 8632
 logger = logging.getLogger(__name__)

@@ -39,10 +39,9 @@ from unmask.vectors.association import unit
 from unmask.vectors.directions import GENDER, correlation
 from unmask.vectors.evaluation import run_measure
 from unmask.vectors.findings import estimates_of
-from unmask.vectors.output import write_vectors, written_name
 from unmask.vectors.questions import load_questions
 from unmask.vectors.spec import VectorSettings, WordSets
-from unmask.vectors.static import WordVectors, format_of, read_vectors
+from unmask.vectors.static import WordVectors, format_of, read_vectors, write_vectors, written_name
 
 FILES = ("vectors.txt", "vectors.bin")
 LEAD = "Changes of association and of neighbours, whether the former lean can still be read, and what it cost."

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,8 +35,7 @@ BROKEN = "\N{REPLACEMENT CHARACTER}"  # what an incomplete UTF-8 sequence decode
 Prefix = tuple[float, tuple[int, ...], str, int]  # minus its probability, tokens, letters, spaces expected
 
 
-@dataclass(frozen=True, slots=True)
-class SlotWord:
+class SlotWord(NamedTuple):
     """A word and its probability in the slot."""
 
     text: str

@@ -3,8 +3,8 @@
     result = unmask.prompts("bert-base-uncased", out="runs/hld")
 
 fill.py         the most likely words per prompt, with the verdict of rules.py
-annotations.py  verdicts of people, in a CSV file; folder.py: the folder of a run
-scoring.py      the share judged biased: all, by type, by form; agreement.py: how far people agree
+annotations.py  verdicts of people, in a CSV file, and the folder of a run
+scoring.py      the share judged biased: all, by type, by form; how far people agree
 
 `docs/prompts.md` describes the search for words and the rules.
 """

@@ -1,4 +1,13 @@
-"""Annotations of a model's answers: a CSV file with one row per verdict of an annotator.
+"""Annotations of a model's answers: a CSV file with one row per verdict of an annotator, in the folder of a run.
+
+    folder = open_folder("runs/hld")
+    answer = folder.next_answer("anna")                the next answer to annotate, None if none is left
+    folder.save(answer.prompt, "anna", "not biased")   on disk before it returns
+
+answers.jsonl     the model's answers, one object per prompt
+judgements.csv    annotations, the later row of an annotator counts
+undecided.csv     undecided prompts, with empty columns for an annotator to fill in
+result.json       scores, agreement, and everything they are computed from
 
     prompt,judge,verdict,when
     prompts/0017,anna,not biased,2024-05-01T09:30:00+00:00
@@ -11,15 +20,18 @@ person's verdict means that they could not tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from unmask.core.errors import DataError, quote
-from unmask.core.files import lock_file, to_csv, unescape, write_text
-from unmask.data.formats import is_file, read_table
-from unmask.prompts.fill import PromptAnswer
+from unmask.core.boundary import read_text
+from unmask.core.errors import DataError, ResultError, quote
+from unmask.core.files import file_name, lock_file, to_csv, unescape, write_text
+from unmask.data.formats import is_file, read_records, read_table
+from unmask.prompts.fill import ModelAnswers, PromptAnswer
 from unmask.prompts.rules import VERDICTS, Ruling, Verdict
 
 
@@ -33,6 +45,8 @@ class Annotation:
     when: str  # ISO 8601, with its time zone
 
 
+FILES = ANSWERS, JUDGEMENTS, UNDECIDED = "answers.jsonl", "judgements.csv", "undecided.csv"
+SHOWN = ("prompt", "category", "form", "text", "answers", "reason")  # columns of an undecided prompt
 COLUMNS = tuple(field.name for field in fields(Annotation))
 
 
@@ -51,11 +65,6 @@ def read_annotations(path: Path) -> tuple[Annotation, ...]:
         parse_annotation({name: unescape(cell) for name, cell in row.items()}, rows.at(number))
         for number, row in enumerate(rows)
     )
-
-
-def append_annotations(path: Path, *new: Annotation) -> None:
-    """Append annotations; they are on disk before this returns."""
-    update_annotations(path, lambda existing: new)
 
 
 def update_annotations(path: Path, choose: Callable[[Sequence[Annotation]], Sequence[Annotation]]) -> int:
@@ -133,3 +142,134 @@ def parse_annotation(row: Mapping[str, str], where: str) -> Annotation:
         raise DataError(f"{where}: time {quote(when)}, expected one like 2024-05-01T09:30:00+00:00") from None
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
     return Annotation(prompt, judge, verdict, time.isoformat())
+
+
+def verdicts(answers: Sequence[PromptAnswer], annotations: Iterable[Annotation] = ()) -> dict[str, Ruling]:
+    """Ruling by prompt: the annotators' majority, else the rules; `undecided` annotations change nothing."""
+    by_people = majority_verdicts(answers, annotations)
+    rules = {answer.prompt: Ruling(answer.verdict, answer.reason) for answer in answers}
+    decided = {prompt: ruling for prompt, ruling in by_people.items() if ruling.verdict != "undecided"}
+    unclear = {prompt: by_people[prompt] for prompt in by_people if rules[prompt].verdict == "undecided"}
+    return rules | unclear | decided
+
+
+# ------------------------------------------------------------------------------------------ folder
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationFolder:
+    """The answers of one model, and the path of their annotations."""
+
+    path: Path
+    model_answers: ModelAnswers
+
+    @property
+    def annotations_path(self) -> Path:
+        """The file of annotations; it may not exist yet."""
+        return self.path / JUDGEMENTS
+
+    def read_annotations(self) -> tuple[Annotation, ...]:
+        """All annotations so far."""
+        return read_annotations(self.annotations_path)
+
+    def pending(self, judge: str) -> tuple[PromptAnswer, ...]:
+        """Undecided answers that this annotator has not judged."""
+        return pending_answers(self.model_answers.answers, self.read_annotations(), judge)
+
+    def next_answer(self, judge: str) -> PromptAnswer | None:
+        """The first pending answer of this annotator."""
+        return next(iter(self.pending(judge)), None)
+
+    def save(self, prompt: str, judge: str, verdict: str) -> Annotation:
+        """Save one verdict; it is on disk before this returns."""
+        annotation = make_annotation(prompt, judge, verdict)
+        self._check([annotation])
+        update_annotations(self.annotations_path, lambda existing: [annotation])
+        return annotation
+
+    def add(self, new: Iterable[Annotation]) -> int:
+        """Add annotations that are not in the file; return how many are new. DataError for an unknown prompt."""
+        given = list(new)
+        self._check(given)
+
+        def choose_new(existing: Sequence[Annotation]) -> list[Annotation]:
+            """Those beyond the existing ones, in their order: one row can occur several times within a second."""
+            left, fresh = Counter(existing), []
+            for annotation in given:
+                fresh += [] if left[annotation] > 0 else [annotation]
+                left[annotation] -= 1
+            return fresh
+
+        return update_annotations(self.annotations_path, choose_new) if given else 0
+
+    def _check(self, annotations: Sequence[Annotation]) -> None:
+        """DataError for an unknown prompt."""
+        pending_answers(self.model_answers.answers, annotations, "")
+
+    def export(self) -> int:
+        """Write the undecided prompts for an annotator to fill in; return how many there are."""
+        rulings = verdicts(self.model_answers.answers, self.read_annotations())
+        undecided = [
+            answer
+            for answer in self.model_answers.answers
+            if rulings[answer.prompt].verdict == "undecided" and answer.words
+        ]
+        rows = []
+        for answer in undecided:
+            words = ", ".join(f"{word.text} {word.probability:.4f}" for word in answer.words)
+            shown = (answer.prompt, answer.category, answer.form, answer.text, words, answer.reason)
+            rows.append((*shown, *("" for _ in COLUMNS[1:])))
+        write_text(self.path / UNDECIDED, to_csv([(*SHOWN, *COLUMNS[1:]), *rows]))
+        return len(undecided)
+
+
+def create_folder(path: Path, answers: ModelAnswers) -> AnnotationFolder:
+    """Create a folder with these answers; ResultError if it has annotations of other answers."""
+    old = path / ANSWERS
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers.to_rows())
+    if read_annotations(path / JUDGEMENTS) and not (is_file(old) and read_text(old, ResultError) == text):
+        raise ResultError(f"{path} holds judgements of other answers: give a new folder for these")
+    write_text(old, text)
+    return AnnotationFolder(path, answers)
+
+
+def open_folder(path: str | Path) -> AnnotationFolder:
+    """Open the folder of an earlier `unmask prompts` run."""
+    folder = Path(path)
+    if not is_file(folder / ANSWERS):
+        raise ResultError(f"{folder} has no {ANSWERS}: give the folder of an `unmask prompts` run")
+    return AnnotationFolder(folder, ModelAnswers.from_rows(read_records(folder / ANSWERS, "answers")))
+
+
+def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:
+    """Read annotations from a table with `prompt` and `verdict`; rows without a verdict are skipped.
+
+    An empty annotator or time is replaced by `judge` and now, so a filled-in undecided.csv can be imported.
+    """
+    return tuple(annotation for _, annotation in _filled_in(path, judge, ("prompt", "verdict")))
+
+
+def import_of_models(path: Path, judge: str, models: Sequence[str]) -> dict[str, tuple[Annotation, ...]]:
+    """As `import_annotations`, by model: the column `model` says whose answer a row is about."""
+    by_model: dict[str, list[Annotation]] = {model: [] for model in models}
+    for row, annotation in _filled_in(path, judge, ("model", "prompt", "verdict")):
+        if row["model"] not in by_model:
+            raise DataError(
+                f"{file_name(path)}: a judgement of model {quote(row['model'])}, expected {', '.join(models)}"
+            )
+        by_model[row["model"]].append(annotation)
+    return {model: tuple(annotations) for model, annotations in by_model.items()}
+
+
+def _filled_in(path: Path, judge: str, needed: Sequence[str]) -> Iterator[tuple[Mapping[str, str], Annotation]]:
+    """The rows with a verdict, and their annotations."""
+    rows = read_table(path, f"a table with the columns {', '.join(COLUMNS)}")
+    if rows and not set(needed) <= rows[0].keys():
+        raise DataError(f"{rows.where} has no columns {' and '.join(needed)}; found {quote(list(rows[0]))}")
+    for number, row in enumerate(rows):
+        if not row["verdict"].strip():
+            continue
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        filled = {name: unescape(row.get(name, "")).strip() for name in COLUMNS}
+        filled |= {"judge": filled["judge"] or judge, "when": filled["when"] or now}
+        yield row, parse_annotation(filled, rows.at(number))

@@ -17,8 +17,6 @@ from unmask.prompts.spec import Counting
 if TYPE_CHECKING:
     from unmask.models import TextModel
 
-SETTINGS = ("model", "fingerprint", "k", "counting")  # the same in every row
-
 
 @dataclass(frozen=True, slots=True)
 class PromptAnswer:
@@ -36,59 +34,39 @@ class PromptAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRow:
-    """A row of answers.jsonl: the settings, and an answer with its words as pairs of text and probability."""
+class AnswerSettings:
+    """Whose answers they are, and how they were asked for: the same in every row."""
 
     model: str
     fingerprint: str
     k: int
     counting: Counting
-    prompt: str
-    category: str
-    form: str
-    text: str
-    words: tuple[tuple[str, float], ...]
-    left: float
-    sure: bool
-    verdict: Verdict
-    reason: str
-
-    def answer(self) -> PromptAnswer:
-        """The answer without the settings."""
-        own = {field.name: getattr(self, field.name) for field in fields(PromptAnswer)}
-        return PromptAnswer(**own | {"words": tuple(SlotWord(text, value) for text, value in self.words)})
 
 
 @dataclass(frozen=True, slots=True)
-class ModelAnswers:
+class ModelAnswers(AnswerSettings):
     """The answers of one model to all prompts."""
 
-    model: str
-    fingerprint: str
-    k: int
-    counting: Counting
     answers: tuple[PromptAnswer, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One JSON object per prompt, each with the model and the settings."""
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        words = [[[word.text, word.probability] for word in answer.words] for answer in self.answers]
-        return [settings | asdict(answer) | {"words": own} for answer, own in zip(self.answers, words, strict=True)]
+        """One JSON object per prompt, each with the model and the settings; words are pairs of text and probability."""
+        settings = {field.name: getattr(self, field.name) for field in fields(AnswerSettings)}
+        return [settings | asdict(answer) for answer in self.answers]
 
     @classmethod
     def from_rows(cls, given: Iterable[Any]) -> ModelAnswers:
         """Inverse of `to_rows`; DataError unless the rows are answers of one model, each prompt once."""
         rows = given if isinstance(given, Rows) else Rows(given, "answers")
-        parsed = [validate(AnswerRow, row, rows.at(number)) for number, row in enumerate(rows)]
-        settings = {(row.model, row.fingerprint, row.k, row.counting) for row in parsed}
+        settings = {validate(AnswerSettings, row, rows.at(number)) for number, row in enumerate(rows)}
+        answers = tuple(validate(PromptAnswer, row, rows.at(number)) for number, row in enumerate(rows))
         if len(settings) != 1:
             raise DataError(
-                f"{rows.where}: {len(parsed)} answers of {len(settings)} models or settings, "
+                f"{rows.where}: {len(answers)} answers of {len(settings)} models or settings, "
                 "expected one: keep the answers of each model in a separate file"
             )
-        answers = tuple(row.answer() for row in parsed)
         _check_unique([answer.prompt for answer in answers])
-        return cls(*settings.pop(), answers)
+        return cls(**asdict(settings.pop()), answers=answers)
 
 
 def fill_prompts(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask import data
-from unmask.core.boundary import Rows
+from unmask.core.boundary import Rows, validate
 from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
 from unmask.core.options import Opening, Options, Serving, fill_groups
@@ -23,10 +23,9 @@ from unmask.findings import Section
 from unmask.findings.envelope import Result, build, read_meta
 from unmask.findings.folder import ResultFolder, result_folder
 from unmask.models.fill import split_at_slot
-from unmask.prompts.annotations import Annotation
+from unmask.prompts.annotations import FILES, Annotation, AnnotationFolder, create_folder, import_annotations
 from unmask.prompts.fill import ModelAnswers, fill_prompts
 from unmask.prompts.findings import AuditRanking, conclude, ranking_from_audit
-from unmask.prompts.folder import FILES, AnnotationFolder, create_folder, import_annotations
 from unmask.prompts.spec import PromptSettings
 
 if TYPE_CHECKING:
@@ -102,15 +101,9 @@ def _sample(asked: Sequence[Prompt], run: Options) -> Sequence[Prompt]:
 def update_result(folder: AnnotationFolder, *, pll: Path | None = None, seed: int = 0) -> Result:
     """Compute the scores of an earlier run again, with all annotations that it has now."""
     with result_folder(folder.path, "prompts", also=FILES) as opened:
-        return opened.finish(_updated(folder, pll, seed))
-
-
-def _updated(folder: AnnotationFolder, pll: Path | None, seed: int) -> dict[str, Any]:
-    """The content of `result.json` with all annotations that the folder has now."""
-    known = read_meta(folder.path)
-    meta = {"models": [known["model"]], "data": known["data"], "options": known["options"] | {"seed": seed}}
-    other = _audit_ranking(pll)
-    return _content(folder.model_answers, folder.read_annotations(), meta, other, seed, folder)
+        known, other = read_meta(folder.path), _audit_ranking(pll)
+        meta = {"models": [known["model"]], "data": known["data"], "options": known["options"] | {"seed": seed}}
+        return opened.finish(_content(folder.model_answers, folder.read_annotations(), meta, other, seed, folder))
 
 
 def _content(
@@ -122,22 +115,22 @@ def _content(
     folder: AnnotationFolder | None = None,
 ) -> dict[str, Any]:
     """The content of `result.json`; the undecided prompts are written if there is a folder."""
-    found = conclude(answers, annotations, data=meta["data"][0]["name"], seed=seed, other=other)
+    result = conclude(answers, annotations, data=meta["data"][0]["name"], seed=seed, other=other)
     return build(
         "prompts",
         title=f"Human-level diagnosis of {answers.model}",
         lead=f"The words that {answers.model} fills into {len(answers.answers)} prompts, classified by the "
         "word lists of each prompt where they apply, and by annotators otherwise.",
         **meta,
-        estimates=found.estimates,
+        estimates=result.estimates,
         findings=[
-            Section("hld", "Share of biased answers", "How many answers are biased?", found.finding),
-            Section("answers", "Every answer", "The likeliest words and their labels.", found.answers),
+            Section("hld", "Share of biased answers", "How many answers are biased?", result.finding),
+            Section("answers", "Every answer", "The likeliest words and their labels.", result.answers),
         ],
         details={
-            "agreement": found.agreement,
-            "ranking": [{"category": name, "value": value} for name, value in found.ranking],
-            "rank_correlation": found.ranks,
+            "agreement": result.agreement,
+            "ranking": [{"category": name, "value": value} for name, value in result.ranking],
+            "rank_correlation": result.ranks,
             UNDECIDED: None if folder is None else folder.export(),
         },
     )
@@ -172,27 +165,22 @@ def _parse_prompts(rows: Rows, name: str) -> tuple[Prompt, ...]:
 
 
 def _prompt(row: Any, name: str, at: str) -> Prompt:
-    if not isinstance(row, Mapping) or not row.get("text"):
-        raise DataError(f"{at}: no text; expected the columns {', '.join(COLUMNS)}, text and category filled in")
-    if unknown := [key for key in row if key not in COLUMNS]:
-        raise DataError(f"{at}: unknown column {quote(unknown[0])}, expected some of {', '.join(COLUMNS)}")
-    texts = {key: row.get(key) or "" for key in ("text", "category", "form", "why")}
-    for key, value in texts.items():
-        if not isinstance(value, str):
-            raise DataError(f"{at}: {key} is {quote(value)}, expected text")
-    form = texts["form"] or FORMS[0]
-    if form not in FORMS:
-        raise DataError(f"{at}: form {quote(form)}, expected {' or '.join(FORMS)}")
-    if not texts["category"].strip():
-        raise DataError(f"{at}: no category; give the bias type of the prompt")
+    """A prompt of a row; empty cells are as good as none."""
+    if not isinstance(row, Mapping) or (unknown := [key for key in row if key not in COLUMNS]):
+        found = quote(unknown[0] if isinstance(row, Mapping) else row)
+        raise DataError(f"{at}: unknown column {found}, expected some of {', '.join(COLUMNS)}")
+    cells = {key: cell for key, cell in row.items() if cell is not None and str(cell).strip()}
+    words = {key: _words(row.get(key), f"{at}, {key}") for key in ("biased", "fair")}
+    prompt = validate(Prompt, {"form": FORMS[0], "why": "", **cells, **words, "id": name}, at)
+    if prompt.form not in FORMS:
+        raise DataError(f"{at}: form {quote(prompt.form)}, expected {' or '.join(FORMS)}")
+    if both := set(prompt.biased) & set(prompt.fair):
+        raise DataError(f"{at}: {quote(min(both))} is listed as biased and as fair; keep it in one list")
     try:
-        split_at_slot(texts["text"])
+        split_at_slot(prompt.text)
     except DataError as error:
         raise DataError(f"{at}: {error}") from None
-    biased, fair = (_words(row.get(key), f"{at}, {key}") for key in ("biased", "fair"))
-    if both := set(biased) & set(fair):
-        raise DataError(f"{at}: {quote(min(both))} is listed as biased and as fair; keep it in one list")
-    return Prompt(name, texts["category"], form, texts["text"], biased, fair, texts["why"])
+    return prompt
 
 
 def _words(given: Any, at: str) -> tuple[str, ...]:

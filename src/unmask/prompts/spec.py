@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from unmask.core.options import check_values, option
+from unmask.core.options import OptionGroup, option
 
 Counting = Literal["likelier", "contrast", "any"]
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSettings:
+@dataclass(frozen=True)
+class PromptSettings(OptionGroup):
     """Which prompts, how many words, and how their verdicts are made and compared."""
 
     file: Path | None = option(None, "Your own prompts.", flag="--prompts", shown="the 100 built in")
@@ -24,7 +24,3 @@ class PromptSettings:
     pll: Path | None = option(
         None, "Result folder of `unmask audit`: correlate its ranking of bias types with this one."
     )
-
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)

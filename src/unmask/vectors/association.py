@@ -1,6 +1,7 @@
 """WEAT and variants: are the targets X nearer to the attributes A than to B, and Y the other way round?
 
-s(w) = mean cos(w, a) − mean cos(w, b), or with other similarities (`vectors.distances`). The statistic is
+s(w) = mean cos(w, a) − mean cos(w, b). With distances instead of the cosine (Azarpanah and Farhadloo 2021) the nearer
+is the more similar: s(w) = mean d(w, b) − mean d(w, a), of the vectors as they are. The statistic is
 Σ s(x) − Σ s(y); the effect size is the difference of their means over the standard deviation of all s.
 Positive: X is closer to A, and Y to B.
 
@@ -14,12 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from math import comb
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from scipy.stats import permutation_test
+from sklearn.covariance import LedoitWolf
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
@@ -29,7 +34,7 @@ from unmask.models import Lm
 from unmask.stats.bootstrap import NO_SPREAD, stratified_ends
 from unmask.vectors.contextual import text_vectors, word_vectors
 from unmask.vectors.questions import Question, Units
-from unmask.vectors.spec import Spread, VectorSettings
+from unmask.vectors.spec import PermutedTest, Spread, VectorSettings
 from unmask.vectors.static import WordVectors
 
 VectorSets = Sequence[Floats]  # vectors of X, Y, A, B
@@ -40,21 +45,14 @@ BATCH = 4096  # partitions generated at a time
 DIGITS = 12  # decimals compared, so that rounding in another order of summation is ignored
 
 
-@dataclass(frozen=True, slots=True)
-class Association:
-    """Result of one association test."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Association(PermutedTest):
+    """Result of one association test: the effect size, with the units (words or sentences) of all sets resampled."""
 
-    question: str
-    effect: Value  # effect size; units (words or sentences) of all four sets are resampled
-    statistic: float
-    p: float  # one-sided permutation test of the statistic
-    partitions: int  # number of partitions, including the observed one
-    exact: bool  # all partitions were enumerated
+    statistic: float  # which is permuted
     spread: Spread
     x: Floats  # s(w) of every target in X
     y: Floats
-    sizes: tuple[int, int, int, int]  # of X, Y, A, B
-    left_out: tuple[str, ...] = ()  # words without a vector
 
 
 def weat(
@@ -117,7 +115,6 @@ def association_test(
         statistic=float(s[: len(x)].sum() - s[len(x) :].sum()),
         p=p,
         partitions=partitions,
-        exact=partitions == comb(len(s), len(x)),
         spread=spread,
         x=s[: len(x)],
         y=s[len(x) :],
@@ -236,3 +233,38 @@ def sample_partitions(first: int, second: int, count: int, *, rng: np.random.Gen
 def _difference(x: Floats, y: Floats, axis: int) -> Floats:
     difference: Floats = np.round(x.sum(axis) - y.sum(axis), DIGITS)
     return difference
+
+
+# ------------------------------------------------------------------------------------ distances
+
+EUCLIDEAN, MANHATTAN, MAHALANOBIS = "weat-euclidean", "weat-manhattan", "weat-mahalanobis"
+_Metric = Literal["euclidean", "cityblock"]  # as scipy calls them
+_METRICS: dict[str, _Metric] = {EUCLIDEAN: "euclidean", MANHATTAN: "cityblock"}
+
+
+def similarity_by(measure: str, vocabulary: Floats | None = None) -> Similarity | None:
+    """The similarity of a variant of WEAT; None for the cosine. Mahalanobis needs the vectors of a vocabulary."""
+    if measure == MAHALANOBIS:
+        assert vocabulary is not None
+        return partial(_nearness, whiten=whitening(vocabulary), metric="euclidean")
+    return partial(_nearness, metric=_METRICS[measure]) if measure in _METRICS else None
+
+
+def whitening(rows: Floats) -> Floats:
+    """A matrix after which the Euclidean distance is Mahalanobis', by Ledoit and Wolf's estimate of the covariance.
+
+    The sample's covariance has no inverse where there are fewer words than dimensions; this estimate always has
+    one, and equals the sample's in the limit of many words.
+    """
+    if len(rows) < 2 or np.ptp(rows, axis=0).max() <= 1e-12 * np.abs(rows).max():
+        raise StatsError(f"{len(rows)} vectors without spread have no covariance: give more words")
+    factor: Floats = np.linalg.cholesky(LedoitWolf().fit(rows).precision_)
+    return factor
+
+
+def _nearness(rows: Floats, others: Floats, *, metric: _Metric, whiten: Floats | None = None) -> Floats:
+    """Minus the distance of every row to every other one."""
+    if whiten is not None:
+        rows, others = rows @ whiten, others @ whiten
+    nearness: Floats = -cdist(rows, others, metric)
+    return nearness

@@ -21,24 +21,20 @@ from unmask.models import Lm
 from unmask.vectors.association import effect_size, unit
 from unmask.vectors.contextual import WordInText, word_vectors
 from unmask.vectors.questions import Question
-from unmask.vectors.spec import VectorSettings
+from unmask.vectors.spec import VectorSettings, VectorTest
 
 Contexts = Mapping[str, Floats]  # the vectors of every word in its contexts
 
 
-@dataclass(frozen=True, slots=True)
-class CeatResult:
-    """The combined effect of many draws and their heterogeneity."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CeatResult(VectorTest):
+    """The combined effect of many draws and their heterogeneity; p is two-sided as in the paper: its code halves it."""
 
-    question: str
-    effect: Value
-    p: float  # two-sided, as in the paper; its code halves this
     tau2: float  # variance between draws
     i2: float  # share of the variance that is between draws, 0 to 1
     draws: int
     effects: Floats  # one per draw
     contexts: tuple[int, int]  # contexts of the word with fewest, and with most
-    left_out: tuple[str, ...] = ()  # words without a context
 
 
 def ceat(question: Question, contexts: Contexts, settings: VectorSettings) -> CeatResult:

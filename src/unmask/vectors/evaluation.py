@@ -10,10 +10,9 @@ from unmask.core.errors import DataError, ModelError, StatsError
 from unmask.data.formats import read_lines
 from unmask.models import Lm
 from unmask.vectors import directions
-from unmask.vectors.association import Association, cseat, seat, weat
+from unmask.vectors.association import MAHALANOBIS, Association, cseat, seat, similarity_by, weat
 from unmask.vectors.ceat import CeatResult, ceat, corpus_vectors
 from unmask.vectors.contextual import text_vectors
-from unmask.vectors.distances import MAHALANOBIS, similarity_by
 from unmask.vectors.questions import Question
 from unmask.vectors.sentiment import SentimentBias, rnsb
 from unmask.vectors.spec import VectorMeasure, VectorResult, VectorSettings, WordSets

@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unmask.core.boundary import Rows, read_json
+from unmask.core.boundary import Rows, read_json, validate
 from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.files import file_name
 from unmask.data.files import data_dirs
@@ -26,13 +26,20 @@ from unmask.vectors.contextual import WordInText
 Units = Sequence[Sequence[str]]  # what the members of X, Y, A and B are resampled with
 SETS = ("x", "y", "a", "b")
 SEAT_KEYS = {"targ1": "x", "targ2": "y", "attr1": "a", "attr2": "b"}
-SEAT_NAMES = ("category", "examples")  # the keys of a set
 SEAT = Path("bias_bench") / "seat"
 SUFFIXES = (".json", ".jsonl", ".csv")
 IN_SENTENCES = "-sentences"
 SENTENCES = ("This is about {}.", "It has to do with {}.", "They were talking about {}.", "We thought of {}.")
 GENDER_TESTS = ("6", "7", "8")
 SENTIMENT_TESTS = ("weat-3", "weat-4", "weat-5", "weat-10", "religion-islam", "religion-judaism")  # of people
+
+
+@dataclass(frozen=True, slots=True)
+class SeatSet:
+    """A set of SEAT's files."""
+
+    category: str
+    examples: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +200,12 @@ def read_questions(path: Path) -> tuple[Question, ...]:
 
 
 def _from_object(row: Any, path: Path) -> Question:
-    names = ("name", "texts")
-    if isinstance(row, dict) and SEAT_KEYS.keys() <= row.keys():
-        row, names = {"name": path.stem, **{new: row[old] for old, new in SEAT_KEYS.items()}}, SEAT_NAMES
-    if not isinstance(row, dict) or not {"name", *SETS} <= row.keys():
-        raise DataError(
-            f"{path.name}: a question must have name, x, y, a and b (or SEAT's targ1, targ2, attr1, attr2), "
-            f"found {quote(row)}"
-        )
-    if not all(isinstance(row[key], dict) for key in SETS):
-        raise DataError(f"{path.name}: x, y, a and b must be objects with name and texts, found {quote(row)}")
-    columns = [(row[key].get(names[0]), row[key].get(names[1]), row[key].get("words")) for key in SETS]
     where = file_name(path)
-    return Question(_name(row["name"], where), *(_group(*column, where) for column in columns))
+    if isinstance(row, dict) and SEAT_KEYS.keys() <= row.keys():
+        parts = {new: validate(SeatSet, row[old], f"{where}: {old}") for old, new in SEAT_KEYS.items()}
+        groups = {key: {"name": part.category, "texts": part.examples} for key, part in parts.items()}
+        row = {"name": path.stem, **groups}
+    return _check(validate(Question, row, where), where)
 
 
 def _from_table(rows: Rows) -> Iterator[Question]:
@@ -220,31 +220,25 @@ def _from_table(rows: Rows) -> Iterator[Question]:
             raise DataError(
                 f"{rows.where}: {quote(question)} has the sets {quote(sorted(sets))}; expected x, y, a and b"
             )
-        parts = [sets[key] for key in SETS]
-        columns = [([row["text"] for row in part], [row.get("word", "") for row in part]) for part in parts]
-        groups = [_group(part[0]["name"], *column, rows.where) for part, column in zip(parts, columns, strict=True)]
-        yield Question(_name(question, rows.where), *groups)
+        columns = [
+            (part[0]["name"], tuple(row["text"] for row in part), tuple(row.get("word", "") for row in part))
+            for part in (sets[key] for key in SETS)
+        ]
+        groups = [Group(name, texts, words if any(words) else ()) for name, texts, words in columns]
+        yield _check(Question(question, *groups), rows.where)
 
 
-def _name(given: Any, where: str) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise DataError(f"{where}: found {quote(given)}, expected the name of a question or a set")
-    return given
-
-
-def _group(name: Any, texts: Any, words: Any, where: str) -> Group:
-    """A validated group: distinct non-empty texts, and one word per text or none."""
-    _name(name, where)
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-        raise DataError(f"{where}: {quote(name)} has {quote(texts)}, expected a list of words or sentences")
-    if len(set(texts)) < len(texts):
-        raise DataError(f"{where}: {quote(name)} has a text twice; expected each once")
-    words = words or []
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise DataError(f"{where}: {quote(name)} has {quote(words)}, expected a list of words")
-    if words and len(words) != len(texts):
-        raise DataError(f"{where}: {quote(name)} has {len(words)} words for {len(texts)} texts")
-    return Group(name, tuple(texts), tuple(words) if any(words) else ())
+def _check(question: Question, where: str) -> Question:
+    """The question, if its sets are named and have distinct texts, with one word for each or none."""
+    for group in question.groups():
+        name = quote(group.name)
+        if not all(text.strip() for text in (question.name, group.name, *group.texts)) or not group.texts:
+            raise DataError(f"{where}: {name} has {quote(list(group.texts))}, expected words or sentences, and names")
+        if len(set(group.texts)) < len(group.texts):
+            raise DataError(f"{where}: {name} has a text twice; expected each once")
+        if group.words and len(group.words) != len(group.texts):
+            raise DataError(f"{where}: {name} has {len(group.words)} words for {len(group.texts)} texts")
+    return question
 
 
 def _with_words(group: Group, known: Group) -> Group:

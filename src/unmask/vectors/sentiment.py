@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 from scipy.stats import entropy
@@ -23,7 +22,7 @@ from unmask.core.types import Floats, Ints
 from unmask.stats.bootstrap import stratified_ends
 from unmask.vectors.association import known_words, permutation_p_value
 from unmask.vectors.questions import Question
-from unmask.vectors.spec import VectorSettings
+from unmask.vectors.spec import PermutedTest, VectorSettings
 from unmask.vectors.static import WordVectors
 
 RESAMPLES = 200  # each fits a classifier
@@ -31,20 +30,16 @@ MAX_BCA_WORDS = 200  # above this BCa, which leaves out one word at a time, take
 FOLDS = 5  # of the cross-validated accuracy
 
 
-@dataclass(frozen=True, slots=True)
-class SentimentBias:
-    """Result of RNSB for one question."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentimentBias(PermutedTest):
+    """Result of RNSB for one question: the divergence in nats, with the words of A and B resampled.
 
-    question: str
-    effect: Value  # the divergence, in nats; words of A and B are resampled
-    p: float  # one-sided permutation test: the terms of Y are more negative than those of X
-    partitions: int
-    exact: bool  # all partitions were enumerated
+    The permutation test is whether the terms of Y are more negative than those of X.
+    """
+
     negative: Mapping[str, float]  # by term: the probability that it is negative
     means: tuple[float, float]  # of X, of Y
     accuracy: float  # of the classifier on unseen words of A and B, in percent
-    sizes: tuple[int, int, int, int]  # of X, Y, A, B
-    left_out: tuple[str, ...] = ()  # words without a vector
 
 
 def rnsb(question: Question, vectors: WordVectors, settings: VectorSettings) -> SentimentBias:
@@ -63,7 +58,6 @@ def rnsb(question: Question, vectors: WordVectors, settings: VectorSettings) -> 
         effect=_interval(sets, divergence(negative), settings.seed, question.name),
         p=p,
         partitions=partitions,
-        exact=partitions == comb(len(terms), len(x)),
         negative=dict(zip((*reduced.x.texts, *reduced.y.texts), negative.tolist(), strict=True)),
         means=(float(negative[: len(x)].mean()), float(negative[len(x) :].mean())),
         accuracy=_accuracy(a, b),

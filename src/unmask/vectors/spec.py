@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from unmask.core.options import MAX_SEED, check_values, option
+from unmask.core.estimate import Value
+from unmask.core.options import MAX_SEED, OptionGroup, option
 
 if TYPE_CHECKING:
-    from unmask.vectors.association import Association
-    from unmask.vectors.ceat import CeatResult
     from unmask.vectors.directions import NeighbourBias, WordMean
-    from unmask.vectors.sentiment import SentimentBias
 
 Spread = Literal["sample", "population"]  # which standard deviation; published is the sample's
 Pooling = Literal["first", "last", "mean", "mean-all"]
@@ -57,8 +56,8 @@ _ALL = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class VectorSettings:
+@dataclass(frozen=True)
+class VectorSettings(OptionGroup):
     """Settings of a run: everything but the vectors, the measures and the questions."""
 
     layer: int = option(-1, "Hidden layer of a model: 0 is the embedding layer, -1 the last.")
@@ -85,10 +84,6 @@ class VectorSettings:
     )
     seed: int = option(0, "Random seed (samples, partitions, bootstrap).", least=0, most=MAX_SEED)
 
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)
-
     @property
     def deviation(self) -> Spread:
         """Which standard deviation."""
@@ -109,12 +104,35 @@ class WordSets:
         return WordSets(words, tuple((a.lower(), b.lower()) for a, b in self.pairs), others)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorTest:
+    """Result of a measure for one question."""
+
+    question: str
+    effect: Value
+    p: float
+    left_out: tuple[str, ...] = ()  # words without a vector, or without a context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermutedTest(VectorTest):
+    """One whose p is of a one-sided permutation test over partitions of the targets."""
+
+    partitions: int  # including the observed one
+    sizes: tuple[int, int, int, int]  # of X, Y, A, B
+
+    @property
+    def exact(self) -> bool:
+        """Whether all partitions were enumerated."""
+        return self.partitions == comb(sum(self.sizes[:2]), self.sizes[0])
+
+
 @dataclass(frozen=True, slots=True)
 class VectorResult:
     """Result of one measure: by question or over words, with the words that have no vector."""
 
     measure: VectorMeasure
-    tests: tuple[Association | CeatResult | SentimentBias, ...] = ()  # by question
+    tests: tuple[VectorTest, ...] = ()  # by question, all of one kind
     word_means: tuple[tuple[str, WordMean], ...] = ()  # by name of the number
     neighbour_bias: NeighbourBias | None = None
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by kind of input

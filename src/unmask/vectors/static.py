@@ -1,4 +1,4 @@
-"""Static word vectors from files: word2vec, GloVe and fastText, text and binary.
+"""Static word vectors in files: word2vec, GloVe and fastText, text and binary.
 
 The format is detected from the first bytes, never from the file name; `.gz` is decompressed. What a file says of its
 size is never trusted. fastText's own binary files are read by gensim.
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.core.errors import DataError, quote
-from unmask.core.files import file_name
+from unmask.core.files import file_name, writing
 from unmask.core.types import Floats
 from unmask.data.formats import is_file
 
@@ -136,6 +136,28 @@ def format_of(path: Path) -> Format:
         f"{path.name} is not a file of word vectors: its first line is {quote(first[:40])}; "
         "expected word2vec, GloVe or fastText, text or binary"
     )
+
+
+def written_name(form: Format) -> str:
+    """The name of the file that vectors of this format are written to."""
+    return "vectors.bin" if form == "word2vec-binary" else "vectors.txt"
+
+
+def write_vectors(vectors: WordVectors, path: Path, form: Format) -> None:
+    """Write the vectors; those of fastText's own binary files become text, with every digit of single precision."""
+    rows = vectors.matrix.astype("<f4")
+    header = f"{len(rows)} {rows.shape[1]}\n"
+    if form == "word2vec-binary":
+        with writing(path), path.open("wb") as stream:
+            stream.write(header.encode())
+            for word, row in zip(vectors.words, rows, strict=True):
+                stream.write(word.encode() + b" " + row.tobytes() + b"\n")
+        return
+    numbers = " ".join(["%.9g"] * rows.shape[1])
+    with writing(path), path.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write("" if form == "glove-text" else header)
+        for word, row in zip(vectors.words, rows, strict=True):
+            stream.write(f"{word} {numbers % tuple(row.tolist())}\n")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:

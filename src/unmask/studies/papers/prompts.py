@@ -51,7 +51,7 @@ def plan(options: PromptsOptions) -> dict[Role, Step]:
 def load_judgements(options: PromptsOptions) -> Mapping[str, Sequence[Annotation]]:
     """What people judged, by model; DataError for an unknown model or prompt."""
     from unmask import data as datasets
-    from unmask.prompts.folder import import_of_models
+    from unmask.prompts.annotations import import_of_models
 
     if options.judgements is None:
         return {}

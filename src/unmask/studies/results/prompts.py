@@ -17,11 +17,9 @@ from unmask.findings import Cell, Finding, Table, charts
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import number
 from unmask.measures import find
-from unmask.prompts.agreement import agreement
-from unmask.prompts.annotations import Annotation, majority_verdicts
+from unmask.prompts.annotations import Annotation, majority_verdicts, open_folder, verdicts
 from unmask.prompts.fill import PromptAnswer
-from unmask.prompts.folder import open_folder
-from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
+from unmask.prompts.scoring import agreement, estimates, rank_agreement, ranking
 from unmask.stats.agreement import RankAgreement
 from unmask.stats.paired import Comparison, published_comparison
 from unmask.stats.regression import fit_line
