@@ -9,7 +9,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "unmask"
 FORMS = ("core/statistic.py", "findings/sentences.py")
 VERDICTS = re.compile(r"\b(leans|rose|fell|(is|are) expected (of|before|after)|(higher|lower) than before)\b")
-WORD_LISTS = ("diagnose/word_groups.py",)  # words that models are asked about
+WORD_LISTS = ("diagnose/words.py",)  # words that models are asked about
 
 
 def texts(tree: ast.AST) -> list[str]:
