@@ -73,7 +73,14 @@ def flag(files: Files, *, out: str | Path | None = None, **options: Any) -> Resu
                 "Attributes",
                 ("attribute", "said of", "sentences", f"with {first}", f"with {second}", f"{first} share"),
                 tuple(
-                    (each.profession, _said_of(flagger, each.profession), each.sentences, each.first, each.second, each.share)
+                    (
+                        each.profession,
+                        _said_of(flagger, each.profession),
+                        each.sentences,
+                        each.first,
+                        each.second,
+                        each.share,
+                    )
                     for each in attributes[:SHOWN]
                 ),
                 "Sentences with the attribute and a word of a group; with words of both it counts for both. Intervals: "
