@@ -35,7 +35,7 @@ from unmask.stats.shares import wilson
 MEASURE = "corpus-count"
 TITLE = "Words of two groups in a corpus"
 SHOWN = 15  # most words of each set, and most professions, in a table
-FEWEST = 10  # sentences with a word of either set that a profession needs to be plotted
+FEWEST = 10  # sentences with a word of either set that a profession needs to be frequent_professions
 
 
 @with_request("corpus count", "files")
@@ -153,7 +153,7 @@ class WordCounts:
         return attribute_counts(self.counter, self.counts.cooccurrences)
 
     @property
-    def plotted(self) -> list[AttributeCounts]:
+    def frequent_professions(self) -> list[AttributeCounts]:
         """The professions with a known share of women and enough words, if the first set is feminine."""
         known = [each for each in self.professions if each.women is not None and each.both >= FEWEST]
         return known if self.names[0] == FEMININE else []
@@ -172,11 +172,14 @@ class WordCounts:
             Estimate.of(share, **self.about, group=f"set={name}", statistic="word-share", n=self.counts.words)
             for name, share in zip(self.names, self.shares, strict=True)
         ]
-        if len(self.plotted) >= 4:
-            rho = spearmanr([each.share.value for each in self.plotted], [each.women or 0.0 for each in self.plotted])
+        if len(self.frequent_professions) >= 4:
+            rho = spearmanr(
+                [each.share.value for each in self.frequent_professions],
+                [each.women or 0.0 for each in self.frequent_professions],
+            )
             value = Value(float(rho.statistic), method="no interval")
             about = {**self.about, "statistic": "spearman", "null": 0.0, "p": float(rho.pvalue)}
-            found.append(Estimate.of(value, **about, n=len(self.plotted)))
+            found.append(Estimate.of(value, **about, n=len(self.frequent_professions)))
         return found + attribute_estimates(self.professions, "profession", self.names[0], **self.about)
 
     def details(self) -> dict[str, Any]:
@@ -254,13 +257,13 @@ class WordCounts:
             yield f"{correlation(what, rho, symbol='ρ', p=rho.p)}."
 
     def _plots(self) -> tuple[Plot, ...]:
-        if len(self.plotted) < 2:
+        if len(self.frequent_professions) < 2:
             return ()
         from unmask.findings.charts import scatter
 
         rows = [
             {"x": each.women, "y": each.share.value, "label": each.profession, "series": "profession"}
-            for each in self.plotted
+            for each in self.frequent_professions
         ]
         chart = scatter(rows, x="share of women in it (US, 2020)", y="share of feminine words", diagonal=True)
         alt = f"A point for each of {len(rows)} professions: women in it, and feminine words beside its name."

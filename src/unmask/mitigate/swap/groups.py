@@ -9,8 +9,8 @@ from functools import cached_property
 
 from unmask.core.errors import UnknownName
 from unmask.core.seeds import generator
-from unmask.data.language import any_of
 from unmask.data.builtin_tables import TermSet
+from unmask.data.language import any_of
 from unmask.mitigate.swap.grammar import LISTS, article, starts_sentence
 from unmask.mitigate.swap.lexicon import package_words
 
