@@ -35,7 +35,7 @@ from unmask.stats.shares import wilson
 MEASURE = "corpus-count"
 TITLE = "Words of two groups in a corpus"
 SHOWN = 15  # most words of each set, and most professions, in a table
-FEWEST = 10  # sentences with a word of either set that a profession needs to be frequent_professions
+FEWEST = 10  # sentences with a word of either set that a profession needs to be plotted
 
 
 @with_request("corpus count", "files")
