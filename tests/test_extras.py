@@ -11,12 +11,11 @@ import torch
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.diagnose.words import _wordfreq
 from unmask.studies.backends.ray import import_ray
-from unmask.training.run import train
-from unmask.training.spec import TrainSettings
+from unmask.training.spec import TrainSettings, train
 
 
 def test_training_without_accelerate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.training.run.find_spec", lambda _: None)
+    monkeypatch.setattr("unmask.training.spec.find_spec", lambda _: None)
     with pytest.raises(ModelError, match=r'pip install "unmask\[train\]"'):
         train(torch.nn.Linear(1, 1), [1], lambda *_: {}, TrainSettings(), tmp_path)
 

@@ -17,9 +17,9 @@ from unmask.core.errors import DataError
 from unmask.core.options import TextLayout
 from unmask.corpus import counting
 from unmask.corpus.counting import GROUPS, TermCounter, add_counts, count_files
-from unmask.corpus.per_document import document_writer
 from unmask.corpus.ranges import document_starts, read_range
 from unmask.corpus.ratios import ilps, word_share
+from unmask.corpus.tables import document_writer
 from unmask.corpus.terms import TermSets, builtin_terms, make_term_sets, plural, read_lists, read_terms
 from unmask.data.language import split_sentences
 

@@ -14,9 +14,9 @@ import pytest
 
 import unmask
 from unmask.core.errors import DataError
-from unmask.corpus import flags
+from unmask.corpus import flagger as flags
 from unmask.corpus.counting import TermCounter
-from unmask.corpus.flags import Flagger
+from unmask.corpus.flagger import Flagger
 from unmask.corpus.terms import builtin_terms, make_term_sets, with_lexicon
 from unmask.data.documents import Document
 from unmask.data.language import split_sentences

@@ -12,7 +12,7 @@ from tests.fuzz.harness import BUDGET, Boundary, fuzz
 
 from unmask.core.errors import Unscorable
 from unmask.corpus.counting import TermCounter
-from unmask.corpus.flags import Flagger
+from unmask.corpus.flagger import Flagger
 from unmask.corpus.matching import Matcher
 from unmask.corpus.terms import TermSets, builtin_terms, read_lists, read_terms, with_lexicon
 from unmask.data.documents import Document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def test_an_interrupted_training_is_known_by_what_determines_it(
     keys: list[str] = []
 
     def stop(*_: Any, key: str, **__: Any) -> None:
-        keys.append(key)
+        keys.append(json.dumps(key))
         raise InterruptedError
 
     monkeypatch.setattr("unmask.training.train", stop)

@@ -36,7 +36,10 @@ def _python() -> str:
     classes = [name for name in unmask.__all__ if not name.islower() and name not in RESULTS]
     parts = [HEAD]
     parts += ["## Functions\n", *(_auto("function", f"unmask.{name}", _home(homes, name)) for name in functions)]
-    parts += [_auto("function", f"unmask.corpus.{name}", f"unmask.corpus.run.{name}") for name in unmask.corpus.__all__]
+    parts += [
+        _auto("function", f"unmask.corpus.{name}", f"unmask.corpus.{unmask.corpus.HOMES[name]}.{name}")
+        for name in unmask.corpus.__all__
+    ]
     parts += ["## Results\n", *(_auto("class", f"unmask.{name}", f"{homes[name]}.{name}") for name in RESULTS)]
     parts += ["## Data\n", *(_auto("function", f"unmask.data.{name}", f"unmask.data.{name}") for name in DATA)]
     parts += ["## Options\n", *(_auto("class", f"unmask.{name}", f"{homes[name]}.{name}") for name in classes)]

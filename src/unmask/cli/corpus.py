@@ -45,7 +45,7 @@ def count(
 
     A number above 0 means more feminine words, below 0 more masculine ones.
     """
-    from unmask.corpus.run import count as run_count
+    from unmask.corpus import count as run_count
 
     result = _run(run_count, files, run, output, out=out, settings=settings, layout=layout)
     details = result.meta["details"]
@@ -70,7 +70,7 @@ def flag(
 
     Where the lexicon says of which group an attribute is stereotypically said, it counts how many sentences follow it.
     """
-    from unmask.corpus.run import flag as run_flag
+    from unmask.corpus import flag as run_flag
 
     _run(run_flag, files, run, output, out=out or new_folder("corpus"), settings=settings, layout=layout)
 
@@ -103,7 +103,7 @@ def vectors(  # noqa: PLR0913 - the parts of the command
     from unmask.vectors import VECTOR_MEASURES
 
     VECTOR_MEASURES.find_all(split_names(measure))  # an unknown name is an error before scipy is imported
-    from unmask.corpus.run import vectors as run_vectors
+    from unmask.corpus import vectors as run_vectors
 
     folder = out or new_folder("corpus")
     keep(again=resume_in(folder))
@@ -136,7 +136,7 @@ def bias(  # noqa: PLR0913 - the parts of the command
     The checkpoints stay in the result folder. Run the same command again to resume an interrupted run, or with more
     --seeds to add trainings: each seed costs two. Without --seeds there is no p-value.
     """
-    from unmask.corpus.run import bias as run_bias
+    from unmask.corpus import bias as run_bias
 
     folder = out or new_folder("corpus")
     keep(READINGS if run.store else "", again=resume_in(folder))

@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING
 from unmask.core.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
-    from unmask.corpus.run import bias, count, flag, vectors
+    from unmask.corpus.counts import count
+    from unmask.corpus.effect import bias
+    from unmask.corpus.embedding_measures import vectors
+    from unmask.corpus.flags import flag
 
-__getattr__ = lazy_names(__name__, {"bias": "run", "count": "run", "flag": "run", "vectors": "run"})
+HOMES = {"bias": "effect", "count": "counts", "flag": "flags", "vectors": "embedding_measures"}
+__getattr__ = lazy_names(__name__, HOMES)
 
 __all__ = ["bias", "count", "flag", "vectors"]

@@ -43,6 +43,11 @@ def word_share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documen
     return _over_documents(words_of_set, words, _ratio, seed, unit).clip(0.0, 1.0)
 
 
+def scale_value(value: Value, factor: float) -> Value:
+    """A value and its interval times a factor."""
+    return Value(value.value * factor, value.low * factor, value.high * factor, value.method)
+
+
 Ratio = Callable[..., Floats]
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from unmask.core.errors import DataError
-from unmask.core.options import check_values, option
+from unmask.core.options import OptionGroup, option
 from unmask.training.spec import TrainSettings
 
+Files = str | Path | Sequence[str | Path]
 
-@dataclass(frozen=True, slots=True)
-class TermSettings:
+
+@dataclass(frozen=True)
+class TermSettings(OptionGroup):
     """Which two sets of words are looked for."""
 
     terms: Path | None = option(None, "CSV with two columns of words to count.", shown="built-in word pairs")
-    lists: tuple[Path, Path] | None = option(None, "Two files with one word per line, instead of --terms.")
+    lists: tuple[Path, Path] | None = option(None, "Two files with one word per line, instead of terms.")
     names: tuple[str, str] | None = option(None, "Names of the two sets.", shown="their columns or files")
     whitespace: bool = option(
         False, "Split words at white space only, not at punctuation; close to Kaneko et al. (2022)."
@@ -24,12 +27,12 @@ class TermSettings:
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
-        check_values(self)
+        super().__post_init__()
         if self.terms is not None and self.lists is not None:
-            raise DataError("--terms and --lists exclude each other: give one of them")
+            raise DataError("terms and lists exclude each other: give one of them")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CountSettings(TermSettings):
     """Which words are counted, and how."""
 
@@ -38,7 +41,7 @@ class CountSettings(TermSettings):
     processes: int | None = option(None, "Number of processes.", shown="one per core", least=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FlagSettings(TermSettings):
     """Which sentences are flagged, and where they are written."""
 
@@ -49,7 +52,7 @@ class FlagSettings(TermSettings):
     most: int | None = option(None, "Write at most N sentences; all are counted.", least=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EffectSettings(TrainSettings):
     """Further training of a model on a corpus: one epoch."""
 
@@ -61,8 +64,8 @@ class EffectSettings(TrainSettings):
     length: int = option(128, "Tokens per training sequence.", least=1)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingSettings:
+@dataclass(frozen=True)
+class EmbeddingSettings(OptionGroup):
     """How word vectors are trained on a corpus: word2vec with negative sampling."""
 
     algorithm: Literal["skip-gram", "cbow"] = option("skip-gram", "skip-gram or cbow.")
@@ -73,7 +76,3 @@ class EmbeddingSettings:
     epochs: int = option(5, "Number of epochs.", least=1, most=10_000)
     seeds: int = option(3, "Trainings, with consecutive seeds.", least=1, most=1_000)
     bootstrap: bool = option(False, "Train each time on documents drawn at random, with replacement.")
-
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_values(self)

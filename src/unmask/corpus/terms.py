@@ -10,6 +10,7 @@ from pathlib import Path
 from unmask import data
 from unmask.core.errors import DataError, quote
 from unmask.core.files import file_name
+from unmask.corpus.spec import TermSettings
 from unmask.data.builtin_tables import MAJORITY
 from unmask.data.formats import MAX_WORD, check_words, read_lines, read_table, read_words
 
@@ -31,6 +32,17 @@ class TermSets:
         """Refuse two sets of the same name."""
         if self.names[0] == self.names[1] or not all(name.strip() for name in self.names):
             raise DataError(f"{self.source}: the sets are called {quote(self.names)}; give them two names")
+
+
+def terms_of(settings: TermSettings, *, professions: bool = True) -> TermSets:
+    """The two sets of words of some settings, under the names asked for."""
+    if settings.terms is not None:
+        terms = read_terms(Path(settings.terms), professions=professions)
+    elif settings.lists is not None:
+        terms = read_lists(*map(Path, settings.lists), professions=professions)
+    else:
+        terms = builtin_terms(professions=professions)
+    return terms if settings.names is None else replace(terms, names=settings.names)
 
 
 def builtin_terms(*, professions: bool = True) -> TermSets:

@@ -62,10 +62,14 @@ class Problems:
         self.count += other.count
         self.first = [*self.first, *other.first][:MAX_REPORTED]
 
+    def notes(self) -> list[str]:
+        """What a finding says of them."""
+        return [f"{self.count:,} problems while reading; the first: {self.first[0]}"] if self.count else []
 
-def existing_files(paths: Iterable[str | Path]) -> list[Path]:
+
+def existing_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     """The paths; DataError if one is missing or none is given."""
-    files = [user_path(path) for path in paths]
+    files = [user_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     for path in files:
         if not is_file(path):
             raise DataError(f"no file {str(path)!r}: give text, JSON lines, CSV, TSV or Parquet files")

@@ -142,6 +142,13 @@ def change_neutral(plan: VectorPlan, method: str, transform: StateTransform) -> 
     return replace(vectors, matrix=changed, source=f"{vectors.source}, {method}")
 
 
+def pairs_with_vectors(vectors: WordVectors, pairs: Iterable[GenderPair], *, lower: bool) -> tuple[GenderPair, ...]:
+    """The distinct pairs of two words that have vectors."""
+    cased = str.lower if lower else str
+    distinct = dict.fromkeys((cased(first), cased(second)) for first, second in pairs)
+    return tuple(pair for pair in distinct if not vectors.missing(pair) and pair[0] != pair[1])
+
+
 def most_biased(plan: VectorPlan, extreme: int) -> GenderedStates:
     """The words at either end of the pairs' direction, paired by rank; at most half of all words at each end."""
     vectors, kept_words = plan.vectors, plan.kept_words

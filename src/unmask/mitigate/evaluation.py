@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
 
 from unmask import data
 from unmask.audit.checks import Evidence
@@ -16,7 +15,7 @@ from unmask.core.estimate import NAN, Estimate
 from unmask.core.progress import Progress, steps_of
 from unmask.core.seeds import generator
 from unmask.core.statistic import BALANCED, OF_WORDS
-from unmask.core.types import Dataset, Floats, Kind, Row
+from unmask.core.types import Dataset, Kind, Row
 from unmask.data.builtin_tables import with_usual_gender
 from unmask.data.items import sample_dataset
 from unmask.data.pairs import ORIGINAL
@@ -25,8 +24,7 @@ from unmask.mitigate.spec import MethodOptions, PairOptions
 from unmask.models import Engine
 from unmask.stats import estimates
 from unmask.stats.intervals import crossed_mean
-from unmask.stats.paired import Comparison, apply_holm, comparisons, paired_statistics
-from unmask.stats.units import Units
+from unmask.stats.paired import Comparison, PairedRuns, apply_holm, comparisons, paired_statistics
 from unmask.training.utility import Ability, accuracy, measure_ability, perplexity
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
@@ -81,16 +79,6 @@ class BiasEvaluation:
         """The estimate of the statistic that a change is of; without a value if this model alone has none."""
         key = (change.measure, change.data, change.group, change.statistic)
         return self.estimates.get(key, Estimate(NAN, statistic=change.statistic))
-
-
-class PairedValues(NamedTuple):
-    """The values whose mean is a statistic, in two runs over the same items, and what the items share."""
-
-    a: Floats
-    b: Floats
-    units: Units
-    left_out: int = 0  # items in one run only, or not scored in both
-    flips: int = 0  # items on which the runs disagree whether `more` wins
 
 
 def evaluated_data(kind: Kind, without: Collection[str] = (), items: int | None = None) -> list[tuple[str, Dataset]]:
@@ -167,14 +155,15 @@ def compare_headlines(
     return correct_tested([row for row in compared if is_headline(row.measure, row.statistic) and keep(row)])
 
 
-def headline_values(a: BiasEvaluation, b: BiasEvaluation) -> Iterator[tuple[Key, PairedValues]]:
-    """The headline statistics of two evaluations, in the order of `compare_headlines`, as values by item."""
+def headline_pairs(a: BiasEvaluation, b: BiasEvaluation) -> dict[Key, PairedRuns]:
+    """The headline statistics of two evaluations, in the order of `compare_headlines`, item by item."""
+    pairs: dict[Key, PairedRuns] = {}
     for measure, name in a.rows:
         rows, others = (evaluation.comparable_rows(measure, name) for evaluation in (a, b))
         for pair in paired_statistics(find(measure), rows, others, data=name):
             if is_headline(measure, pair.statistic):
-                values = PairedValues(*pair.values(), pair.units, pair.left_out, pair.flips)
-                yield (measure, name, pair.group, pair.statistic), values
+                pairs[measure, name, pair.group, pair.statistic] = pair
+    return pairs
 
 
 def correct_tested(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unmask.data.texts import TrainingCorpus
     from unmask.findings.envelope import Result
     from unmask.findings.folder import ResultFolder
+    from unmask.mitigate.erase import FitFunction
     from unmask.models import Engine, Lm
     from unmask.vectors.static import WordVectors
 
@@ -109,19 +110,6 @@ class VectorPlan:
         """The words that stay as they are: those to keep, and those of the pairs."""
         return {*self.keep, *(word for pair in self.pairs for word in pair)}
 
-    def with_vectors(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """The distinct pairs of two words that have vectors, in lower case if the options say so."""
-        return pairs_with_vectors(self.vectors, pairs, lower=self.options.lower)
-
-
-def pairs_with_vectors(
-    vectors: WordVectors, pairs: Iterable[tuple[str, str]], *, lower: bool
-) -> tuple[tuple[str, str], ...]:
-    """The distinct pairs of two words that have vectors."""
-    cased = str.lower if lower else str
-    distinct = dict.fromkeys((cased(first), cased(second)) for first, second in pairs)
-    return tuple(pair for pair in distinct if not vectors.missing(pair) and pair[0] != pair[1])
-
 
 @dataclass(frozen=True, slots=True)
 class MitigationContext(Generic[ChosenOptions_co]):
@@ -155,6 +143,13 @@ class Outcome:
     model: Any
     facts: Mapping[str, Any] = field(default_factory=dict)  # counts of texts, words, copies, …
     trained: TrainResult | None = None  # None: no training took place
+
+
+def apply_eraser(context: MitigationContext[EraserOptions], corpus: TrainingCorpus, fit: FitFunction) -> Outcome:
+    """Fit an eraser on the model's states in the corpus and attach it."""
+    from unmask.mitigate.erase import fit_and_attach
+
+    return fit_and_attach(context, corpus, fit)
 
 
 @dataclass(frozen=True, slots=True)

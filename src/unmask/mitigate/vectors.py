@@ -30,8 +30,8 @@ from unmask.findings.folder import result_folder
 from unmask.findings.sentences import quantity
 from unmask.mitigate import METHODS
 from unmask.mitigate.comparison import probe_answer
-from unmask.mitigate.erase import CHANCE, most_biased, occupations, probe_accuracy, split_by_word
-from unmask.mitigate.spec import EraserOptions, Method, MethodOptions, VectorPlan, pairs_with_vectors
+from unmask.mitigate.erase import CHANCE, most_biased, occupations, pairs_with_vectors, probe_accuracy, split_by_word
+from unmask.mitigate.spec import EraserOptions, Method, MethodOptions, VectorPlan
 from unmask.mitigate.swap import package_words, read_word_pairs
 from unmask.stats.intervals import mean_interval
 from unmask.vectors import VECTOR_MEASURES

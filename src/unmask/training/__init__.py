@@ -9,16 +9,6 @@ train(model, encode_rows(texts, tokenizer), MaskedLMCollator(tokenizer), TrainSe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from unmask.core.lazy_imports import lazy_names
-
-if TYPE_CHECKING:
-    from unmask.training.run import train
-    from unmask.training.spec import EvalCallback, TrainResult, TrainSettings
-
-__getattr__ = lazy_names(
-    __name__, {"EvalCallback": "spec", "TrainResult": "spec", "TrainSettings": "spec", "train": "run"}
-)
+from unmask.training.spec import EvalCallback, TrainResult, TrainSettings, train
 
 __all__ = ["EvalCallback", "TrainResult", "TrainSettings", "train"]

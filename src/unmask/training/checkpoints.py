@@ -37,7 +37,7 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
             hold(folder)
 
 
-def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
+def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: Any) -> None:
     """Mark the folder with a hash of this training run; refuse checkpoints of another run."""
     names = {field.name for field in fields(TrainSettings)} - {"save_every", "report_to"}
     options = {name: getattr(settings, name) for name in sorted(names)}

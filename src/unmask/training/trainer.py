@@ -46,7 +46,7 @@ class TrainingJob:
     callbacks: tuple[EvalCallback, ...]
     progress: Progress | None
     on_epoch_begin: Callable[[int, Any], None] | None
-    key: str
+    key: Any
     count: PredictionCount | None = None  # None: batches are run whole
 
     @property

@@ -10,8 +10,6 @@ The first mean is over pairs, the second over masked tokens of the corpus.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -123,7 +121,7 @@ def _log_probabilities(network: Network, text: Batch) -> Tensor:
 def apply(context: MitigationContext[PairOptions], corpus: TrainingCorpus) -> Outcome:
     """Train on pairs of sentences, and preserve the predictions of masked tokens of the corpus."""
     from unmask.mitigate.evaluation import load_training_pairs
-    from unmask.mitigate.mlm import frozen_copy, reminders, tokenize_texts
+    from unmask.mitigate.mlm import frozen_copy, reminders, rows_digest, tokenize_texts
     from unmask.models.network import Network
     from unmask.training import train
 
@@ -149,7 +147,7 @@ def apply(context: MitigationContext[PairOptions], corpus: TrainingCorpus) -> Ou
         context.folder,
         loss=AulLoss(network, original, options.strength, before["squared_difference"]),
         progress=context.progress,
-        key=_digest(pairs, rows, options.strength),
+        key=[options.strength, [(pair.more.ids, pair.less.ids) for pair in pairs], rows_digest(rows)],
     )
     facts = {
         "pairs": len(pairs),
@@ -189,14 +187,6 @@ def _pair_facts(network: Network, pairs: Sequence[EncodedPair], pad: int) -> dic
             scores.append(aul_scores(network, batch).double().cpu().view(2, -1))
     both = torch.cat(scores, dim=1)
     return {"squared_difference": float((both[0] - both[1]).square().mean()), "aul": float(both.mean())}
-
-
-def _digest(pairs: Sequence[EncodedPair], rows: Sequence[TokenRow], strength: float) -> str:
-    """SHA-256 of what determines a training."""
-    from unmask.mitigate.mlm import rows_digest
-
-    content = [strength, [(pair.more.ids, pair.less.ids) for pair in pairs], rows_digest(rows)]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 AUL_LOSS = Method(

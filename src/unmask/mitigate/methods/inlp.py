@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from unmask.core.errors import StatsError
 from unmask.core.options import option
 from unmask.mitigate.methods.leace import LeaceOptions
-from unmask.mitigate.spec import Method, MitigationContext, Outcome, VectorPlan
+from unmask.mitigate.spec import Method, VectorPlan, apply_eraser
 
 if TYPE_CHECKING:
     from unmask.core.types import Floats
-    from unmask.data.texts import TrainingCorpus
     from unmask.mitigate.erase import Facts, GenderedStates
     from unmask.models import Lm
     from unmask.models.eraser import Eraser
@@ -36,13 +35,6 @@ class InlpOptions(LeaceOptions):
     rounds: int | None = option(
         None, "Word vectors: number of classifiers (published: 35).", shown="until one is at chance", least=1
     )
-
-
-def apply(context: MitigationContext[InlpOptions], corpus: TrainingCorpus) -> Outcome:
-    """Remove the directions from the states of the model."""
-    from unmask.mitigate.erase import fit_and_attach
-
-    return fit_and_attach(context, corpus, fit_inlp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +107,7 @@ INLP = Method(
     name="inlp",
     title="Iterative nullspace projection",
     about="directions that predict gender are removed from the states of one layer until no probe reads it",
-    apply=apply,
+    apply=partial(apply_eraser, fit=fit_inlp),
     citation="ravfogel-etal-2020",
     options=InlpOptions,
     change_vectors=change_vectors,

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 from unmask.core.errors import StatsError
 from unmask.core.options import option
-from unmask.mitigate.spec import EraserOptions, Method, MitigationContext, Outcome, VectorPlan
+from unmask.mitigate.spec import EraserOptions, Method, VectorPlan, apply_eraser
 
 if TYPE_CHECKING:
     from unmask.core.types import Floats
-    from unmask.data.texts import TrainingCorpus
     from unmask.mitigate.erase import Facts, GenderedStates
     from unmask.models import Lm
     from unmask.models.eraser import Eraser
@@ -30,13 +29,6 @@ class LeaceOptions(EraserOptions):
     """Options of `leace`."""
 
     extreme: int = option(7500, "Word vectors: most biased words per gender to fit on.", least=20)
-
-
-def apply(context: MitigationContext[LeaceOptions], corpus: TrainingCorpus) -> Outcome:
-    """Erase gender from the states of the model."""
-    from unmask.mitigate.erase import fit_and_attach
-
-    return fit_and_attach(context, corpus, fit_leace)
 
 
 def erasing_map(states: Floats, labels: Floats, covariance: Floats | None = None) -> dict[str, Floats]:
@@ -95,7 +87,7 @@ LEACE = Method(
     name="leace",
     title="Least-squares concept erasure",
     about="what a linear probe reads of gender is erased from the states of one layer, at the least change",
-    apply=apply,
+    apply=partial(apply_eraser, fit=fit_leace),
     citation="belrose-etal-2023-leace",
     options=LeaceOptions,
     change_vectors=change_vectors,

@@ -8,25 +8,18 @@ at that of gender.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from unmask.core.errors import StatsError
-from unmask.mitigate.spec import EraserOptions, Method, MitigationContext, Outcome, VectorPlan
+from unmask.mitigate.spec import EraserOptions, Method, VectorPlan, apply_eraser
 
 if TYPE_CHECKING:
     from unmask.core.types import Floats
-    from unmask.data.texts import TrainingCorpus
     from unmask.mitigate.erase import Facts, GenderedStates
     from unmask.models import Lm
     from unmask.models.eraser import Eraser
     from unmask.vectors.static import WordVectors
-
-
-def apply(context: MitigationContext[EraserOptions], corpus: TrainingCorpus) -> Outcome:
-    """Rotate the states of the model."""
-    from unmask.mitigate.erase import fit_and_attach
-
-    return fit_and_attach(context, corpus, fit_oscar)
 
 
 def axes(first: Floats, second: Floats, occupations: Floats) -> tuple[Floats, Floats]:
@@ -80,7 +73,7 @@ OSCAR = Method(
     name="oscar",
     title="OSCaR",
     about="occupations are rotated to be orthogonal to gender in the states of one layer",
-    apply=apply,
+    apply=partial(apply_eraser, fit=fit_oscar),
     citation="dev-etal-2021",
     options=EraserOptions,
     change_vectors=change_vectors,

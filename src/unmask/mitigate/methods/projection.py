@@ -7,16 +7,16 @@ their counterparts; within a model, of their states in the same sentence (Senten
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unmask.core.errors import DataError, StatsError
 from unmask.core.options import option
-from unmask.mitigate.spec import EraserOptions, Method, MitigationContext, Outcome, VectorPlan
+from unmask.mitigate.spec import EraserOptions, Method, VectorPlan, apply_eraser
 
 if TYPE_CHECKING:
     from unmask.core.types import Floats
-    from unmask.data.texts import TrainingCorpus
     from unmask.mitigate.erase import Facts, GenderedStates
     from unmask.models import Lm
     from unmask.models.eraser import Eraser
@@ -37,13 +37,6 @@ class ProjectionOptions(EraserOptions):
             raise DataError("equalise and neutralise_only exclude each other: give one of them")
 
 
-def apply(context: MitigationContext[ProjectionOptions], corpus: TrainingCorpus) -> Outcome:
-    """Remove the direction from the states of the model."""
-    from unmask.mitigate.erase import fit_and_attach
-
-    return fit_and_attach(context, corpus, fit_projection)
-
-
 def fit_projection(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Eraser, Facts]:
     """Remove the first principal direction of the differences."""
     from unmask.mitigate.erase import subspace, subspace_eraser
@@ -55,12 +48,13 @@ def fit_projection(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Era
 
 def change_vectors(plan: VectorPlan) -> tuple[WordVectors, Facts]:
     """Normalise all words, neutralise those that have no gender, and equalise the pairs."""
-    from unmask.mitigate.erase import change_neutral, remove_subspace, subspace, word_pairs
+    from unmask.mitigate.erase import change_neutral, pairs_with_vectors, remove_subspace, subspace, word_pairs
     from unmask.mitigate.swap import read_word_pairs
     from unmask.vectors.association import unit
 
     pairs = word_pairs() if plan.options.equalise is None else read_word_pairs(plan.options.equalise)
-    equalised = () if plan.options.neutralise_only else plan.with_vectors(pairs)
+    pairs = () if plan.options.neutralise_only else pairs
+    equalised = pairs_with_vectors(plan.vectors, pairs, lower=plan.options.lower)
     normalised = replace(plan.vectors, matrix=unit(plan.vectors.matrix))
     first, second = (normalised.lookup([pair[side] for pair in plan.pairs]) for side in (0, 1))
     removed = subspace(first, second)
@@ -93,7 +87,7 @@ PROJECTION = Method(
     name="projection",
     title="Projection",
     about="the direction in which gendered words differ is removed from the states of one layer",
-    apply=apply,
+    apply=partial(apply_eraser, fit=fit_projection),
     citation="liang-etal-2020",
     options=ProjectionOptions,
     change_vectors=change_vectors,

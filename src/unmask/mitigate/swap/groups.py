@@ -11,7 +11,7 @@ from unmask.core.errors import UnknownName
 from unmask.core.seeds import generator
 from unmask.data.builtin_tables import TermSet
 from unmask.data.language import any_of
-from unmask.mitigate.swap.grammar import CLOSED, PEOPLE, article, starts_sentence
+from unmask.mitigate.swap.grammar import LISTS, article, starts_sentence
 from unmask.mitigate.swap.lexicon import package_words
 
 AXES = ("race", "religion")
@@ -78,11 +78,11 @@ class GroupSwapper:
         opens = starts_sentence(text, match.start("term"))
         following = _AFTER.match(text, match.end())
         after = following[1].lower() if following else None
-        if term.lower() in _COLOURS and (term != "Black" or opens) and after not in PEOPLE:
+        if term.lower() in _COLOURS and (term != "Black" or opens) and after not in LISTS["people"]:
             return match[0]
         candidates = self.terms[term.lower()]
         nouns = [pair for pair in candidates if pair[0].id == "believer"]
-        terms, group = nouns[0] if nouns and (after is None or after in CLOSED) else candidates[0]
+        terms, group = nouns[0] if nouns and (after is None or after in LISTS["closed"]) else candidates[0]
         new = terms.terms[self.groups[(self.groups.index(group) + shift) % len(self.groups)]]
         if term.isupper() and len(term) > 1:
             new = new.upper()

@@ -13,17 +13,7 @@ import numpy as np
 from unmask.core.errors import Unscorable
 from unmask.core.types import Probe
 from unmask.data.language import any_of
-from unmask.mitigate.swap.grammar import (
-    EXACT_IDIOMS,
-    IDIOMS,
-    PLACES,
-    WINDOW,
-    article,
-    match_case,
-    pronoun_case,
-    tagged_possessive,
-    tagger,
-)
+from unmask.mitigate.swap.grammar import LISTS, WINDOW, article, match_case, pronoun_case, tagged_possessive, tagger
 from unmask.mitigate.swap.lexicon import Lexicon
 
 if TYPE_CHECKING:
@@ -91,7 +81,7 @@ class Swapper:
         """One pattern for all words; the longest match wins."""
         lexicon = self.lexicon
         parts = [
-            f"(?P<idiom>(?i:{any_of(IDIOMS)})|{any_of(EXACT_IDIOMS)})",
+            f"(?P<idiom>(?i:{any_of(LISTS['idioms'])})|{any_of(LISTS['exact_idioms'])})",
             f"(?P<title>{any_of(lexicon.titles)})(?=\\s+[\"'“]?[A-Z])" if lexicon.titles else "",
             f"(?P<exact>{any_of(lexicon.exact)})" if lexicon.exact else "",
             f"(?P<name>{any_of(lexicon.names)})" if lexicon.names else "",
@@ -171,7 +161,7 @@ class Swapper:
         if before is not None and before[1] in self.lexicon.names:
             return False
         after = _SURNAME.match(text, end)
-        if after is not None and after[1] in PLACES:
+        if after is not None and after[1] in LISTS["places"]:
             return False
         return name not in self.lexicon.ambiguous or after is not None
 

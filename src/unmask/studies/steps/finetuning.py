@@ -12,8 +12,8 @@ from unmask.audit.result import load
 from unmask.core.errors import ModelError, UnmaskError
 from unmask.core.estimate import Value
 from unmask.core.files import partial_file
+from unmask.corpus import count
 from unmask.corpus.counting import count_files
-from unmask.corpus.run import count
 from unmask.data.examples import Source
 from unmask.findings.storage import load_value
 from unmask.models import open_lm

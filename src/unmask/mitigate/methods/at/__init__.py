@@ -6,12 +6,10 @@ while the states of sentences with attribute words are preserved.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.core.options import option
 from unmask.mitigate.spec import LossOptions, Method, MitigationContext, Outcome
@@ -55,7 +53,7 @@ def apply(context: MitigationContext[AtOptions], corpus: TrainingCorpus, *, as_c
         loss=AtLoss(vectors, frozen_copy(context.model), context.options, as_code),
         progress=context.progress,
         on_epoch_begin=vectors.update,
-        key=_digest(examples, context.options, as_code),
+        key=_key(examples, context.options, as_code),
     )
     on_main_process(vectors.delete_files)
     facts = {
@@ -72,17 +70,16 @@ def apply(context: MitigationContext[AtOptions], corpus: TrainingCorpus, *, as_c
     return Outcome(context.model, facts, training)
 
 
-def _digest(examples: Sequence[AtExample], options: AtOptions, as_code: bool) -> str:
-    """SHA-256 of what determines a training: the examples, and the options of the loss."""
+def _key(examples: Sequence[AtExample], options: AtOptions, as_code: bool) -> list[Any]:
+    """What determines a training: the examples, and the options of the loss."""
     rows = [
-        (
+        [
             *(example.target.ids, example.target.positions, example.attribute.ids),
             [row.tolist() for row in example.reminders],
-        )
+        ]
         for example in examples
     ]
-    text = json.dumps([as_code, options.layers, options.level, options.strength, rows])
-    return hashlib.sha256(text.encode()).hexdigest()
+    return [as_code, options.layers, options.level, options.strength, rows]
 
 
 def _examples(
