@@ -14,7 +14,7 @@ from unmask.cli.console import find_command, repeat_options, split_names, valued
 from unmask.core.boundary import MAX_YAML, parse_yaml, read_text, validate
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName, quote
 from unmask.core.files import sha256_of, write_text
-from unmask.core.request import Request, latest_request
+from unmask.core.request import Request, assignments, latest_request
 from unmask.findings.envelope import RESULT, Result, read_meta, versions
 from unmask.findings.terminal import say
 
@@ -212,16 +212,17 @@ def _values(command: TyperCommand, values: Mapping[str, Any], name: str) -> dict
     taken: dict[str, Any] = {}
     for key, value in values.items():
         parameter = _parameter(command, key)
-        if parameter is None:
-            raise UnknownName(
-                f"option of unmask {command.name} ({name})", key, [parameter.name for parameter in command.params]
-            )
-        taken[parameter.name] = _value(parameter, key, value, name)
+        if parameter is not None:
+            taken[parameter.name] = _value(parameter, key, value, name)
+        elif isinstance(value, dict) and _parameter(command, "settings") is not None:
+            taken.setdefault("settings", []).extend(assignments(key, value))
+        else:
+            raise UnknownName(f"option of unmask {command.name} ({name})", key, [each.name for each in command.params])
     return taken
 
 
 def _value(parameter: Any, key: str, value: Any, name: str) -> Any:
-    if value is None or isinstance(value, dict):
+    if value is None:
         return None
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):

@@ -7,9 +7,11 @@ A public function `with_request` makes a request of its arguments, and `fill_gro
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
@@ -63,7 +65,16 @@ def _option_words(name: str, value: Any) -> list[str]:
     flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         return [flag if value else f"--no-{flag[2:]}"]
+    if isinstance(value, dict):
+        return [word for assignment in assignments(name, value) for word in ("--set", assignment)]
     return [word for part in _listed(value) for word in (flag, str(part))]
+
+
+def assignments(name: str, value: Any) -> list[str]:
+    """A setting as it is written after `--set`; of a group of settings, all of them: `train.epochs=1`."""
+    if not isinstance(value, Mapping):
+        return [f"{name}={json.dumps(value)}"]
+    return [assignment for key, inner in value.items() for assignment in assignments(f"{name}.{key}", inner)]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -120,16 +131,23 @@ def with_request(command: str, *arguments: str, target: str = "") -> Callable[[C
             options = [pair for pair in values.items() if pair[0] not in (*arguments, target)]
             options += [pair for pair in kwargs.items() if pair[0] not in known and not is_dataclass(pair[1])]
             request = _with_options(Request(command, _named(values.get(target)), on), options, known)
-            token = _draft.set(_Draft(request))
-            try:
+            with asking(request):
                 return function(*args, **kwargs)
-            finally:
-                _latest.set(current_request())
-                _draft.reset(token)
 
         return call
 
     return decorate
+
+
+@contextmanager
+def asking(request: Request | None) -> Iterator[None]:
+    """What is computed in this block is asked for by this request."""
+    token = _draft.set(None if request is None else _Draft(request))
+    try:
+        yield
+    finally:
+        _latest.set(current_request())
+        _draft.reset(token)
 
 
 def note_groups(groups: Iterable[Any]) -> None:
