@@ -267,14 +267,15 @@ def _common(options: Iterable[Field[Any]]) -> str:
 def common_options() -> dict[str, str]:
     """The options that many commands take, with what they mean."""
     groups = [_Group("", "", group) for group in (Opening, Options, Output, Serving, TrainSettings)]
-    common = [field for field, _ in _options(groups).values() if field.metadata["common"]]
-    return {_flags(field)[0]: field.metadata["help"] + _shown_default(field) for field in common}
-
-
-def _shown_default(field: Field[Any]) -> str:
-    """The default of an option as its description ends with it; empty of a switch."""
-    shown = field.metadata["shown"] or (field.default if isinstance(field.default, str | int | float) else "")
-    return f" [default: {shown}]" if shown and not isinstance(shown, bool) else ""
+    described = {}
+    for field, _ in _options(groups).values():
+        default = field.metadata["shown"] or field.default
+        shown = (
+            f" [default: {default}]" if isinstance(default, str | int | float) and not isinstance(default, bool) else ""
+        )
+        if field.metadata["common"]:
+            described[_flags(field)[0]] = field.metadata["help"] + shown
+    return described
 
 
 # ------------------------------------------------------------------------------------- one command a thing

@@ -10,8 +10,7 @@ import inspect
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
@@ -131,23 +130,16 @@ def with_request(command: str, *arguments: str, target: str = "") -> Callable[[C
             options = [pair for pair in values.items() if pair[0] not in (*arguments, target)]
             options += [pair for pair in kwargs.items() if pair[0] not in known and not is_dataclass(pair[1])]
             request = _with_options(Request(command, _named(values.get(target)), on), options, known)
-            with asking(request):
+            token = _draft.set(_Draft(request))
+            try:
                 return function(*args, **kwargs)
+            finally:
+                _latest.set(current_request())
+                _draft.reset(token)
 
         return call
 
     return decorate
-
-
-@contextmanager
-def asking(request: Request | None) -> Iterator[None]:
-    """What is computed in this block is asked for by this request."""
-    token = _draft.set(None if request is None else _Draft(request))
-    try:
-        yield
-    finally:
-        _latest.set(current_request())
-        _draft.reset(token)
 
 
 def note_groups(groups: Iterable[Any]) -> None:

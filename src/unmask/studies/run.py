@@ -17,11 +17,7 @@ from unmask.core.errors import DataError, UnknownName, quote
 from unmask.core.files import write_json
 from unmask.core.options import fill_groups
 from unmask.core.progress import Progress, silent
-<<<<<<< HEAD
 from unmask.core.request import with_request
-=======
-from unmask.core.request import Request, asking, current_request, with_request
->>>>>>> 4daac50 (Studies record their request)
 from unmask.core.signals import keep
 from unmask.data.formats import user_path
 from unmask.findings import Finding, Section
@@ -60,7 +56,6 @@ class StudyPlan:
     steps: tuple[Step, ...]  # those of the roles and their inputs, inputs first
     keys: Mapping[str, str]  # by step name
     notes: tuple[str, ...]
-    request: Request | None = None
 
     @property
     def name(self) -> str:
@@ -98,12 +93,7 @@ def study(
     return run_plan(plan, out, progress=progress)
 
 
-<<<<<<< HEAD
 def make_plan(name: str | Study, *, settings: Sequence[str] = (), **options: Any) -> StudyPlan:
-=======
-@with_request("study", target="name")
-def make_plan(name: str | Study, **options: Any) -> StudyPlan:
->>>>>>> 4daac50 (Studies record their request)
     """The plan of a study; the arguments are those of `study`."""
     chosen = STUDIES.find(name)
     known = {field.name for field in fields(chosen.options)}
@@ -113,7 +103,6 @@ def make_plan(name: str | Study, **options: Any) -> StudyPlan:
         raise UnknownName("option", unknown[0], known | _RUNTIME)
     (runtime,) = fill_groups(runtime_options, runtime=Runtime)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-<<<<<<< HEAD
     return plan_study(chosen, given, replace(runtime, threads=runtime.threads or cores or 1))
 
 
@@ -135,11 +124,6 @@ def parse_settings(assignments: Sequence[str]) -> dict[str, Any]:
         except DataError:
             inner[last] = value
     return settings
-=======
-    settings = {key: value for key, value in options.items() if key in known}
-    plan = plan_study(chosen, settings, replace(runtime, threads=runtime.threads or cores or 1))
-    return replace(plan, request=current_request())
->>>>>>> 4daac50 (Studies record their request)
 
 
 _RUNTIME = {field.name for field in fields(Runtime)}
@@ -192,7 +176,7 @@ def run_plan(
         from unmask.studies.backends.ray import RayBackend
 
         backend = RayBackend(plan.runtime.ray_address) if plan.runtime.engine == "ray" else run_locally
-    with asking(plan.request), result_folder(root, "study", also=own_files(root)) as folder:
+    with result_folder(root, "study", also=own_files(root)) as folder:
         write_json(root / STUDY, _plan_json(plan))
         failed: dict[str, str] = {}
         total = len(plan.steps)
