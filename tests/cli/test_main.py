@@ -80,6 +80,21 @@ def test_every_command_has_json(say) -> None:
     assert without == [("run",)]  # which takes the options of the command that it repeats
 
 
+def test_no_help_page_has_more_than_25_options() -> None:
+    """The options of many commands are described by `unmask list options` alone."""
+    import typer
+
+    from unmask.cli import make_app
+
+    app = typer.main.get_command(make_app())
+    pages = {words: find_command(app, words)[0].params for words in commands()}
+    shown = {
+        words: [each for each in parameters if each.param_type_name == "option" and not each.hidden]
+        for words, parameters in pages.items()
+    }
+    assert {words: len(options) for words, options in shown.items() if len(options) > 25} == {}
+
+
 def test_help_fits_80_columns_and_cuts_nothing(say, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = say("-h").out.splitlines()

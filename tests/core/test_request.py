@@ -108,3 +108,8 @@ def test_every_option_is_written_as_its_name_says() -> None:
             flag = FLAGS.get(parameter.name, f"--{parameter.name.replace('_', '-')}")
             flags = [*parameter.opts, *parameter.secondary_opts]
             assert flag in flags or f"--no-{flag[2:]}" in flags, (command.name, parameter.name)
+
+
+def test_groups_of_settings_are_written_with_set() -> None:
+    request = Request("study", "aul", options={"train": {"epochs": 1, "on": ["a"]}})
+    assert request.command_line() == """unmask study aul --set train.epochs=1 --set 'train.on=["a"]'"""

@@ -50,7 +50,7 @@ def find_command(command: Any, words: Sequence[str]) -> tuple[Any, int]:
 
 def valued_options(command: Any) -> set[str]:
     """The options of a command that take a value."""
-    options = [each for each in command.params if not getattr(each, "is_flag", True)]
+    options = [parameter for parameter in command.params if not getattr(parameter, "is_flag", True)]
     return {flag for option in options for flag in option.opts}
 
 

@@ -13,7 +13,7 @@ from unmask.core.signals import keep
 from unmask.findings.terminal import console, print_json
 
 if TYPE_CHECKING:
-    from unmask.core.types import Card, Dataset
+    from unmask.core.types import Card
     from unmask.data.matrices import ScoreMatrix
 
 app = typer.Typer(help="Fetch and verify datasets; show a card and a sample.", no_args_is_help=True)
@@ -72,14 +72,15 @@ def show(
         print_json({**asdict(card), "sha256": _checksum(loaded, card), "facts": facts})
         return
     _print_card(card, _checksum(loaded, card), facts)
+    screen = console()
     if missing:
-        console().print(f"items: {missing}", soft_wrap=True)
-    elif hasattr(loaded, "wordings"):
-        _print_scores(loaded, sample)
-    elif hasattr(loaded, "items"):
-        _print_items(loaded, sample)
-    else:
-        _records(loaded, sample)
+        screen.print(f"items: {missing}", soft_wrap=True)
+        return
+    for heading, record in _samples(loaded, sample):
+        screen.print(f"\n{heading}", soft_wrap=True)
+        for field, value in record.items():
+            if value not in ("", None):
+                screen.print(f"  {field}: {_field_text(value)}", soft_wrap=True)
 
 
 def _load(name: str, data_dir: Path | None, mapping: Path | None) -> Any:
@@ -126,38 +127,35 @@ def _checksum(loaded: Any, card: Card) -> str:
     return f"{known.sha256} ({'verified' if known.verified else 'unverified'})"
 
 
-def _print_items(loaded: Dataset, sample: int) -> None:
-    screen = console()
-    for item in loaded.items[:sample]:
-        groups = ", ".join(f"{key}={value}" for key, value in item.groups.items())
-        screen.print(f"\n{item.id}  {groups}", soft_wrap=True)
-        for side, text in item.sides().items():
-            screen.print(f"  {side}: {text}", soft_wrap=True)
+def _samples(loaded: Any, sample: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Some items of the data as headings with their fields; of several kinds of record, some of each."""
+    if hasattr(loaded, "wordings"):
+        yield from _sample_scores(loaded, sample)
+    elif hasattr(loaded, "items"):
+        for item in loaded.items[:sample]:
+            yield f"{item.id}  {_field_text(item.groups)}", item.sides()
+    else:
+        kinds = (
+            {"": loaded}
+            if isinstance(loaded, tuple)
+            else {field.name: getattr(loaded, field.name) for field in fields(loaded)}
+        )
+        for kind, records in kinds.items():
+            listed = [{key: value} for key, value in records.items()] if isinstance(records, Mapping) else records
+            for record in listed[:sample]:
+                yield kind, record if isinstance(record, Mapping) else asdict(record)
 
 
-def _print_scores(matrix: ScoreMatrix, sample: int) -> None:
-    """Print what scores of models are scores of, and some of them."""
+def _sample_scores(matrix: ScoreMatrix, sample: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What scores of models are scores of, and some of them."""
     import numpy as np
 
-    screen = console()
-    groups = ", ".join(dict.fromkeys(matrix.groups))
-    screen.print(f"models: {len(matrix.models)}{f' ({groups})' if groups else ''}", soft_wrap=True)
-    screen.print(f"wordings: {len(matrix.wordings)}", soft_wrap=True)
-    screen.print(f"not scored: {int(np.isnan(matrix.scores).sum()):,} of {matrix.scores.size:,}", soft_wrap=True)
+    missing = f"{int(np.isnan(matrix.scores).sum()):,} of {matrix.scores.size:,}"
+    groups = dict.fromkeys(matrix.groups)
+    models = f"{len(matrix.models)} ({', '.join(groups)})" if groups else len(matrix.models)
+    yield "scores", {"models": models, "wordings": len(matrix.wordings), "not scored": missing}
     for model, scores in list(zip(matrix.models, matrix.scores, strict=True))[:sample]:
-        first = ", ".join(f"{score:.3f}" for score in scores[0])
-        screen.print(f"\n{model}\n  {matrix.items[0]}: {first}", soft_wrap=True)
-
-
-def _records(table: Any, sample: int) -> None:
-    """Print some records of a table field by field; if it has several kinds of record, some of each."""
-    screen = console()
-    for kind, records in _kinds(table):
-        for record in records[:sample]:
-            screen.print(f"\n{kind}" if kind else "")
-            for field, value in record.items():
-                if value not in ("", None):
-                    screen.print(f"  {field}: {_field_text(value)}", soft_wrap=True)
+        yield model, {matrix.items[0]: tuple(f"{score:.3f}" for score in scores[0])}
 
 
 def _field_text(value: Any) -> str:
@@ -165,19 +163,6 @@ def _field_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={text}" for key, text in value.items())
     return ", ".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _kinds(table: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The kinds of record in a table, each with its records as mappings."""
-    if isinstance(table, tuple):
-        yield "", [asdict(record) for record in table]
-        return
-    for field in fields(table):
-        records = getattr(table, field.name)
-        if isinstance(records, Mapping):
-            yield field.name, [{key: value} for key, value in records.items()]
-        else:
-            yield field.name, [asdict(record) for record in records]
 
 
 def _print_card(card: Card, checksum: str, facts: Sequence[Mapping[str, str]]) -> None:

@@ -32,7 +32,7 @@ def explain(
     check_number("--top", top, least=1)
     explanations = explain_run(run, item, measure=measure, top=top)
     if as_json:
-        print_json([plain(each) for each in explanations])
+        print_json([plain(explanation) for explanation in explanations])
         return
     for explanation in explanations:
         console().print(explanation.text(top if item is not None else 3) + "\n")

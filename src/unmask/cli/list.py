@@ -60,13 +60,11 @@ def known_models() -> dict[str, str]:
 def _describe_data(source: Any) -> str:
     """Kind, title, size, languages and licence of a dataset, and whether it is on this machine."""
     from unmask.data.files import availability
-    from unmask.data.items import DatasetSource, ScoreSource, TableSource
 
-    card, kinds = source.card, {DatasetSource: "pairs", TableSource: "table", ScoreSource: "scores"}
-    kind = kinds.get(type(source), "task")
+    card = source.card
     items = f"{card.size:,} items, " if card.size else ""
     facts = f"{items}{', '.join(card.languages)}, {card.licence}"
-    return f"[{kind}] {card.title}; {facts} ({availability(card)})"
+    return f"[{source.kind.removeprefix('a ')}] {card.title}; {facts} ({availability(card)})"
 
 
 def _of_words(languages: tuple[str, ...]) -> str:
@@ -79,26 +77,26 @@ _KINDS: dict[str, tuple[str, str, Callable[[Any], str]]] = {  # about, and where
     "measures": (
         "scores of a model on pairs, triples and templates",
         "unmask.measures:MEASURES",
-        lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}",
+        lambda thing: f"[{'/'.join(thing.kinds)}] {thing.title}: {thing.reads}",
     ),
     "vectors": (
         "measures on word vectors and hidden states",
         "unmask.vectors:VECTOR_MEASURES",
-        lambda each: f"[{'models' if each.models_only else 'files and models'}] {each.title}: {each.reads}",
+        lambda thing: f"[{'models' if thing.models_only else 'files and models'}] {thing.title}: {thing.reads}",
     ),
     "data": ("datasets, and which of them are on this machine", "unmask.data:SOURCES", _describe_data),
     "models": ("built-in models, and how others are named", "unmask.cli.list:known_models", str),
-    "diagnoses": ("what a score depends on besides bias", "unmask.diagnose:DIAGNOSES", lambda each: each.question),
+    "diagnoses": ("what a score depends on besides bias", "unmask.diagnose:DIAGNOSES", lambda thing: thing.question),
     "mitigations": (
         "methods to lower bias",
         "unmask.mitigate:METHODS",
-        lambda each: f"[{'/'.join(each.kinds)}{_of_words(each.languages)}] {each.about}",
+        lambda thing: f"[{'/'.join(thing.kinds)}{_of_words(thing.languages)}] {thing.about}",
     ),
     "tasks": (
         "bias in applications",
         "unmask.tasks:TASKS",
-        lambda each: f"[{_NEEDS[each.needs]}{_of_words(each.languages)}] {each.question}",
+        lambda thing: f"[{_NEEDS[thing.needs]}{_of_words(thing.languages)}] {thing.question}",
     ),
-    "studies": ("papers that can be repeated", "unmask.studies:STUDIES", lambda each: each.question),
+    "studies": ("papers that can be repeated", "unmask.studies:STUDIES", lambda thing: thing.question),
     "options": ("options that many commands take", "unmask.cli.options:common_options", str),
 }

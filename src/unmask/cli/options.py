@@ -137,7 +137,7 @@ class _Group:
     def options(self) -> dict[str, tuple[Field[Any], Any]]:
         """The fields that are options, with their types."""
         types = get_type_hints(self.type)
-        chosen = [each for each in fields(self.type) if each.metadata.get("help") and each.name not in self.without]
+        chosen = [field for field in fields(self.type) if field.metadata.get("help") and field.name not in self.without]
         return {field.name: (field, types[field.name]) for field in chosen}
 
     def build(self, values: Mapping[str, Any]) -> Any:
@@ -159,7 +159,9 @@ def with_groups(
     groups = [group for parameter in given for group in _groups(parameter, hints[parameter], things or {})]
     options = _options(groups)
     plain = {key: each for key, each in given.items() if not _is_group(hints[key]) and hints[key] is not Given}
-    arguments = [each.replace(annotation=hints[key], kind=each.KEYWORD_ONLY) for key, each in plain.items()]
+    arguments = [
+        parameter.replace(annotation=hints[key], kind=parameter.KEYWORD_ONLY) for key, parameter in plain.items()
+    ]
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
     @functools.wraps(function)
@@ -176,7 +178,7 @@ def with_groups(
 
     signature = inspect.Signature([context, *arguments, *(_parameter(*option) for option in options.values())])
     command.__signature__ = signature  # type: ignore[attr-defined]
-    command.__annotations__ = {key: each.annotation for key, each in signature.parameters.items()}
+    command.__annotations__ = {key: parameter.annotation for key, parameter in signature.parameters.items()}
     command.__doc__ = f"{inspect.getdoc(function) or ''}\n\n{_common(field for field, _ in options.values())}"
     return command
 
@@ -265,14 +267,15 @@ def _common(options: Iterable[Field[Any]]) -> str:
 def common_options() -> dict[str, str]:
     """The options that many commands take, with what they mean."""
     groups = [_Group("", "", group) for group in (Opening, Options, Output, Serving, TrainSettings)]
-    common = [field for field, _ in _options(groups).values() if field.metadata["common"]]
-    return {_flags(field)[0]: field.metadata["help"] + _shown_default(field) for field in common}
-
-
-def _shown_default(field: Field[Any]) -> str:
-    """The default of an option as its description ends with it; empty of a switch."""
-    shown = field.metadata["shown"] or (field.default if isinstance(field.default, str | int | float) else "")
-    return f" [default: {shown}]" if shown and not isinstance(shown, bool) else ""
+    described = {}
+    for field, _ in _options(groups).values():
+        default = field.metadata["shown"] or field.default
+        shown = (
+            f" [default: {default}]" if isinstance(default, str | int | float) and not isinstance(default, bool) else ""
+        )
+        if field.metadata["common"]:
+            described[_flags(field)[0]] = field.metadata["help"] + shown
+    return described
 
 
 # ------------------------------------------------------------------------------------- one command a thing
@@ -302,12 +305,12 @@ def things_app(
                 raise DataError(f"name the {metavar.lower()} first, then its options: unmask {self.name} {metavar} …")
             known = resolve_name(registry)
             if not several:
-                found = [known.find(cmd_name)]
+                things = [known.find(cmd_name)]
             elif cmd_name == several:
-                found = [*known.values()]
+                things = [*known.values()]
             else:
-                found = known.find_all(split_names([cmd_name]))
-            return _thing_command(function, cmd_name, {thing.name: thing for thing in found}, about)
+                things = known.find_all(split_names([cmd_name]))
+            return _thing_command(function, cmd_name, {thing.name: thing for thing in things}, about)
 
         def format_options(self, ctx: Any, formatter: Any) -> None:
             shared = _thing_command(function, metavar, {}, about)

@@ -14,7 +14,7 @@ from unmask.cli.console import find_command, repeat_options, split_names, valued
 from unmask.core.boundary import MAX_YAML, parse_yaml, read_text, validate
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName, quote
 from unmask.core.files import sha256_of, write_text
-from unmask.core.request import Request, latest_request
+from unmask.core.request import Request, assignments, latest_request
 from unmask.findings.envelope import RESULT, Result, read_meta, versions
 from unmask.findings.terminal import say
 
@@ -166,13 +166,17 @@ def prepare(run_file: RunFile, extra: Sequence[str] = (), *, name: str = "the ru
     command, words = _find_command(run_file)
     words += repeat_options([*extra], valued_options(command))
     with command.make_context(run_file.command, [*words], resilient_parsing=True) as context:
-        given = {each.name for each in command.params if _is_given(context, each.name)}
+        given = {parameter.name for parameter in command.params if _is_given(context, parameter.name)}
     values = _values(command, run_file.on | run_file.options, name)
     for option in RUN_CODE:
         if values.get(option) and option not in given:
             flag = option.replace("_", "-")
             raise ModelError(f"{name} asks for {flag}, which can run code: if you trust the model, add --{flag}")
-    usual = {key: value for key, value in run_file.defaults.items() if key in {each.name for each in command.params}}
+    usual = {
+        key: value
+        for key, value in run_file.defaults.items()
+        if key in {parameter.name for parameter in command.params}
+    }
     values = {key: value for key, value in (_values(command, usual, name) | values).items() if value is not None}
     kept = replace(
         run_file,
@@ -191,8 +195,15 @@ def _is_given(context: Any, name: str | None) -> bool:
 
 def _parameter(command: TyperCommand, key: str) -> Any:
     """The parameter of a command by its name, or as it is written without dashes; None if it has none."""
-    by_name = {each.name: each for each in command.params if each.name not in (SAVE, "help", "context")}
-    by_flag = {flag.lstrip("-"): each for each in by_name.values() for flag in each.opts if flag.startswith("--")}
+    by_name = {
+        parameter.name: parameter for parameter in command.params if parameter.name not in (SAVE, "help", "context")
+    }
+    by_flag = {
+        flag.lstrip("-"): parameter
+        for parameter in by_name.values()
+        for flag in parameter.opts
+        if flag.startswith("--")
+    }
     return {**by_flag, **by_name}.get(key)
 
 
@@ -201,14 +212,17 @@ def _values(command: TyperCommand, values: Mapping[str, Any], name: str) -> dict
     taken: dict[str, Any] = {}
     for key, value in values.items():
         parameter = _parameter(command, key)
-        if parameter is None:
+        if parameter is not None:
+            taken[parameter.name] = _value(parameter, key, value, name)
+        elif isinstance(value, dict) and _parameter(command, "settings") is not None:
+            taken.setdefault("settings", []).extend(assignments(key, value))
+        else:
             raise UnknownName(f"option of unmask {command.name} ({name})", key, [each.name for each in command.params])
-        taken[parameter.name] = _value(parameter, key, value, name)
     return taken
 
 
 def _value(parameter: Any, key: str, value: Any, name: str) -> Any:
-    if value is None or isinstance(value, dict):
+    if value is None:
         return None
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
@@ -218,7 +232,7 @@ def _value(parameter: Any, key: str, value: Any, name: str) -> Any:
     several = parameter.nargs != 1 or getattr(parameter, "multiple", False)
     if isinstance(value, bool) or (isinstance(value, list) and not several):
         raise DataError(f"{name}: {key} is {quote(value)}, expected {'values' if several else 'one value'}")
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)] if several else value
+    return [str(part) for part in value] if isinstance(value, list) else [str(value)] if several else value
 
 
 # ------------------------------------------------------------------------------------------------ checks

@@ -198,7 +198,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [plain(part) for part in (sorted(value) if isinstance(value, set | frozenset) else value)]
     if isinstance(value, Path):
         return file_name(value)  # results hold no paths of the machine
     if hasattr(value, "tolist"):  # NumPy scalars and arrays

@@ -76,17 +76,17 @@ class OptionGroup:
 def check_values(group: Any) -> None:
     """Refuse numbers that are not finite or out of range, and values that are no choice of a `Literal`."""
     hints = get_type_hints(type(group))
-    for each in fields(group):
-        value = getattr(group, each.name)
+    for member in fields(group):
+        value = getattr(group, member.name)
         if value is None:
             continue
         for number in value if isinstance(value, tuple) else (value,):
             if isinstance(number, int | float):
-                check_number(each.name, number, least=each.metadata.get("least"), most=each.metadata.get("most"))
-        choices = literal_choices(hints[each.name])
+                check_number(member.name, number, least=member.metadata.get("least"), most=member.metadata.get("most"))
+        choices = literal_choices(hints[member.name])
         if choices and value not in choices:
             listed = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices[1:] else choices[0]
-            raise DataError(f"{each.name} is {value!r}, expected {listed}")
+            raise DataError(f"{member.name} is {value!r}, expected {listed}")
 
 
 def check_number(name: str, value: float, *, least: float | None = None, most: float | None = None) -> None:
@@ -114,7 +114,7 @@ def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
     A field that several groups have, such as `offline`, is set in all of them; a path may be text. An unknown name is
     an error.
     """
-    names = {name: {each.name for each in fields(group)} for name, group in groups.items()}
+    names = {name: {member.name for member in fields(group)} for name, group in groups.items()}
     known = set(groups).union(*names.values())
     for name in given:
         if name not in known:

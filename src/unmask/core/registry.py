@@ -94,17 +94,17 @@ class Registry(Mapping[str, T], Generic[T]):
         """Every thing with its origin, by name."""
         from importlib.metadata import entry_points
 
-        found = {name: (thing, "") for name, thing in self._built_in().items()}
+        entries = {name: (thing, "") for name, thing in self._built_in().items()}
         for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
             source = point.dist.name if point.dist else "another package"
             described = f"entry point {point.name!r} of {source}"
             for thing in self._load(point, described):
                 name = self._name_of(thing)
-                if name in found:
+                if name in entries:
                     _warn(f"{described} offers a {self.kind} named {name!r}, which exists: not used")
                 else:
-                    found[name] = (thing, source)
-        return found
+                    entries[name] = (thing, source)
+        return entries
 
     def _built_in(self) -> dict[str, T]:
         """The things of the package itself, sorted."""

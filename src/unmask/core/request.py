@@ -7,6 +7,7 @@ A public function `with_request` makes a request of its arguments, and `fill_gro
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -54,7 +55,7 @@ class Request:
     def command_line(self) -> str:
         """The command line that repeats it; defaults are left out."""
         words = ["unmask", *self.command.split(), *filter(None, [self.target])]
-        arguments = [str(each) for value in self.on.values() for each in _listed(value)]
+        arguments = [str(part) for value in self.on.values() for part in _listed(value)]
         options = [word for name, value in self.options.items() for word in _option_words(name, value)]
         return shlex.join([*words, *arguments, *options])
 
@@ -63,7 +64,16 @@ def _option_words(name: str, value: Any) -> list[str]:
     flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         return [flag if value else f"--no-{flag[2:]}"]
-    return [word for each in _listed(value) for word in (flag, str(each))]
+    if isinstance(value, dict):
+        return [word for assignment in assignments(name, value) for word in ("--set", assignment)]
+    return [word for part in _listed(value) for word in (flag, str(part))]
+
+
+def assignments(name: str, value: Any) -> list[str]:
+    """A setting as it is written after `--set`; of a group of settings, all of them: `train.epochs=1`."""
+    if not isinstance(value, Mapping):
+        return [f"{name}={json.dumps(value)}"]
+    return [assignment for key, inner in value.items() for assignment in assignments(f"{name}.{key}", inner)]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -73,10 +83,10 @@ def _listed(value: Any) -> list[Any]:
 def _relative(value: Any) -> Any:
     """A folder or file by its path from the working folder, or if it lies outside by its name; others as given."""
     if isinstance(value, list):
-        return [_relative(each) for each in value]
+        return [_relative(part) for part in value]
     if not isinstance(value, str) or not (os.path.isabs(value) or os.path.exists(value)):  # noqa: PTH110, PTH117
         return value
-    path, here = (Path(os.path.abspath(each)) for each in (value, "."))  # noqa: PTH100 - links stay as they were given
+    path, here = (Path(os.path.abspath(name)) for name in (value, "."))  # noqa: PTH100 - links stay as they were given
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
@@ -106,7 +116,11 @@ def with_request(command: str, *arguments: str, target: str = "") -> Callable[[C
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        known = {name: each.default for name, each in signature.parameters.items() if each.kind != each.VAR_KEYWORD}
+        known = {
+            name: parameter.default
+            for name, parameter in signature.parameters.items()
+            if parameter.kind != parameter.VAR_KEYWORD
+        }
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -135,8 +149,10 @@ def note_groups(groups: Iterable[Any]) -> None:
         return
     draft.has_groups = True
     for group in groups:
-        of_group = {each.name: getattr(group, each.name) for each in fields(group) if each.name not in NOT_ASKED}
-        defaults = {each.name: _default(each) for each in fields(group)}
+        of_group = {
+            member.name: getattr(group, member.name) for member in fields(group) if member.name not in NOT_ASKED
+        }
+        defaults = {member.name: _default(member) for member in fields(group)}
         draft.request = _with_options(draft.request, of_group.items(), defaults)
 
 
@@ -170,7 +186,7 @@ def _default(member: Any) -> Any:
 def _named(value: Any) -> str:
     """The name of a thing, or of several."""
     several = [value] if isinstance(value, str) or not isinstance(value, Iterable) else [*value]
-    return ",".join(str(getattr(each, "name", each)) for each in several if each)
+    return ",".join(str(getattr(thing, "name", thing)) for thing in several if thing)
 
 
 def _plain(value: Any) -> Any:
@@ -182,8 +198,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path) or hasattr(value, "parse"):
         return str(value)
     if isinstance(value, list | tuple | set | frozenset | range):
-        return [_plain(each) for each in value]
+        return [_plain(part) for part in value]
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(part) for name, part in value.items()}
     name = getattr(value, "name", None)
     return name if isinstance(name, str) else None

@@ -216,9 +216,9 @@ def get(
     if not offline:
         return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)
     located = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
-    for path in (each.path for each in located if each.verified is False):
+    for path in (location.path for location in located if location.verified is False):
         raise DataError(f"{path} is not the published file of {chosen.name}, and it cannot be downloaded offline")
-    return tuple(each.path for each in located)
+    return tuple(location.path for location in located)
 
 
 def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
@@ -246,15 +246,8 @@ def _find_dataset(name: str) -> DatasetSource:
     if (source := SOURCES.get(name)) is None:
         raise UnknownName("dataset", name, names())
     if not isinstance(source, DatasetSource):
-        kind, use = "data of a task", f"get the files with `unmask data get {name}`"
-        if isinstance(source, TableSource):
-            kind, use = "a table", f"use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
-        elif isinstance(source, ScoreSource):
-            kind, use = (
-                "scores of models",
-                f"use unmask.data.scores({name!r}), or `unmask diagnose reliability --data {name}`",
-            )
-        raise DataError(f"{name} ({source.card.title}) is {kind}, not a dataset of pairs: {use}")
+        use = source.use.format(name=name)
+        raise DataError(f"{name} ({source.card.title}) is {source.kind}, not a dataset of pairs: {use}")
     return source
 
 

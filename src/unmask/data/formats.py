@@ -296,7 +296,7 @@ def _column(given: Any, where: str) -> Column:
     if not isinstance(given, dict) or {*given} - {"column", "values"}:
         raise DataError(f"{where}: found {quote(given)}, expected the name of a column, or column and values")
     values = given.get("values", {})
-    if not isinstance(values, dict) or any(isinstance(each, dict | list) for each in values.values()):
+    if not isinstance(values, dict) or any(isinstance(value, dict | list) for value in values.values()):
         raise DataError(f"{where}: values is {quote(values)}, expected what each value stands for")
     return validate(Column, {**given, "values": {str(key): str(each) for key, each in values.items()}}, where)
 
@@ -309,11 +309,11 @@ def map_columns(rows: Rows, columns: Mapping[str, Column] | None) -> Rows:
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise DataError(f"{rows.at(number)}: found {quote(row)}, expected a row with columns")
-        if absent := [each.column for each in columns.values() if each.column not in row]:
+        if absent := [column.column for column in columns.values() if column.column not in row]:
             raise DataError(
                 f"{rows.at(number)}: no column {quote(absent[0])}; found {quote(list(row))}; mend the mapping"
             )
-        mapped.append({name: _value(row[each.column], each) for name, each in columns.items()})
+        mapped.append({name: _value(row[column.column], column) for name, column in columns.items()})
     return Rows(mapped, rows.where, rows.lines)
 
 

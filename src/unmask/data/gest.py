@@ -43,8 +43,8 @@ def load(path: Path, name: str, templates: Templates) -> LoadedItems:
         female = stereotype in FEMALE
         groups = {"category": stereotype, "direction": "stereo" if female else "antistereo", "cluster": f"{row:04}"}
         for number, (man, woman) in enumerate(templates):
-            said = (woman, man) if female else (man, woman)
-            more, less = (text.format(sentence) for text in said)
+            sentences = (woman, man) if female else (man, woman)
+            more, less = (text.format(sentence) for text in sentences)
             items.append(Pair(f"{name}/{row:04}-{number}", more, less, groups={**groups, "template": str(number)}))
     return with_warnings(items)
 
@@ -57,7 +57,7 @@ def load_scores(path: Path, data: Dataset) -> ScoreMatrix:
     scores = {file.name: _numbers(path.parent / file.name, len(stereotypes)) for file in data.card.files[1:]}
     parts = [re.fullmatch(r".*/(.*)_template-(\d)\.txt", name) for name in scores]
     models, templates = (tuple(dict.fromkeys(part[place] for part in parts if part)) for place in (1, 2))
-    signs = np.where([each in FEMALE for each in stereotypes], -1, 1) * math.log(10)
+    signs = np.where([stereotype in FEMALE for stereotype in stereotypes], -1, 1) * math.log(10)
     cube = np.reshape([*scores.values()], (len(models), len(templates), -1)) * signs
     kind = next(kind for kind, folder in FOLDERS.items() if folder in data.card.files[1].name)
     return ScoreMatrix(
@@ -67,7 +67,7 @@ def load_scores(path: Path, data: Dataset) -> ScoreMatrix:
         wordings=templates,
         scores=cube.transpose(0, 2, 1),
         categories=stereotypes,
-        directions=tuple("female" if each in FEMALE else "male" for each in stereotypes),
+        directions=tuple("female" if stereotype in FEMALE else "male" for stereotype in stereotypes),
         groups=(kind,) * len(models),
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from unmask.core.boundary import validate
 from unmask.core.types import SAME, Card, DataFile, Dataset, Pair
@@ -35,6 +35,8 @@ class LoadedItems(NamedTuple):
 class DataSource:
     """Files with a card: can be listed and downloaded by name; what is in them only their task knows."""
 
+    kind: ClassVar = "data of a task"
+    use: ClassVar = "get the files with `unmask data get {name}`"
     card: Card
 
     @property
@@ -50,6 +52,8 @@ class DatasetSource(DataSource):
     `labels`, where the file has them, are the labels that the annotators of each item gave.
     """
 
+    kind: ClassVar = "pairs"
+    use: ClassVar = "use unmask.data.load({name!r})"
     load: Callable[[Path], LoadedItems]
     labels: Callable[[Path], list[tuple[str, ...]]] | None = None
 
@@ -58,6 +62,8 @@ class DatasetSource(DataSource):
 class TableSource(DataSource):
     """A table of records other than pairs; `load` gets the path of its file."""
 
+    kind: ClassVar = "a table"
+    use: ClassVar = "use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
     load: Callable[[Path], Any]
 
 
@@ -65,6 +71,8 @@ class TableSource(DataSource):
 class ScoreSource(DataSource):
     """Published scores of models; `load` gets the path of its first file, and the card with its checksums."""
 
+    kind: ClassVar = "scores of models"
+    use: ClassVar = "use unmask.data.scores({name!r}), or `unmask diagnose reliability --data {name}`"
     load: Callable[[Path, Dataset], ScoreMatrix]
 
 
@@ -106,15 +114,15 @@ def _direction_warnings(items: Sequence[Pair]) -> list[str]:
     directions = [item.groups.get("direction", "") for item in items]
     counts = Counter(name for name in directions if name)
     without = [item.id for item, name in zip(items, directions, strict=True) if not name]
-    said = list_warning(without, "no direction: the mean of both directions leaves them out") if counts else []
+    warnings = list_warning(without, "no direction: the mean of both directions leaves them out") if counts else []
     for most, number in counts.most_common(1):
         if number < max(2, sum(counts.values()) - 1):
             continue
-        said.append(
+        warnings.append(
             f"{number:,} of {sum(counts.values()):,} pairs have the direction {most}: a model that always prefers one "
             "group seems to prefer stereotypes here, or to avoid them, whatever is said of it"
         )
-    return said
+    return warnings
 
 
 def _repeat_warnings(repeats: Repeats, counted: str) -> list[str]:
@@ -135,9 +143,9 @@ def own_items(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItem
     repeats = find_repeats(items)
     if not repeats.first:
         return with_warnings(items, warnings)
-    said = _repeat_warnings(repeats, "intervals and tests count equal pairs once")
+    repeated = _repeat_warnings(repeats, "intervals and tests count equal pairs once")
     marked = [replace(item, groups={**item.groups, SAME: repeats.first.get(item.id, item.id)}) for item in items]
-    return LoadedItems(tuple(marked), (*_sentence_warnings(items, warnings), *said))
+    return LoadedItems(tuple(marked), (*_sentence_warnings(items, warnings), *repeated))
 
 
 class Repeats(NamedTuple):
@@ -225,7 +233,9 @@ def sample_positions(
     for position, (stratum, family) in enumerate(zip(strata, families or range(len(strata)), strict=True)):
         grouped.setdefault(stratum, {}).setdefault(family, []).append(position)
     rng = generator(seed, "subset")
-    queues = [[list(each.values())[place] for place in rng.permutation(len(each))] for each in grouped.values()]
+    queues = [
+        [list(families.values())[place] for place in rng.permutation(len(families))] for families in grouped.values()
+    ]
     lacking = [limit * sum(map(len, queue)) / len(strata) for queue in queues]  # of each stratum's share
     drawn: list[int] = []
     while fitting := [at for at, queue in enumerate(queues) if queue and len(drawn) + len(queue[-1]) <= limit]:

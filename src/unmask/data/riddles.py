@@ -156,15 +156,15 @@ def _templates(source: Source, women: Mapping[str, float]) -> list[_Template]:
     """The rows of a file of templates; columns besides the four are left out."""
     rows = rows_of(source)
     columns = [text_column(rows, [name]) for name in ("occupation(0)", "other-participant(1)", "answer", "sentence")]
-    found = []
+    templates = []
     for at, row in enumerate(rows):
         occupation, participant, answer, sentence = (row[name] for name in columns)
         slot = _SLOT.search(sentence)
         if answer not in ("0", "1") or slot is None or occupation not in women:
             raise DataError(f"{rows.at(at)}: expected an occupation with a share, answer 0 or 1, and a $…_PRONOUN")
         mostly_women = women[occupation] > 0.5
-        found.append(_Template(at, occupation, participant, answer == "0", sentence, slot.group(0), mostly_women))
-    return found
+        templates.append(_Template(at, occupation, participant, answer == "0", sentence, slot.group(0), mostly_women))
+    return templates
 
 
 def _fill(template: _Template, gender: str, forms: Mapping[str, str], participant: str) -> CoreferenceItem:

@@ -117,8 +117,8 @@ def _differences(path: Path, groups: Sequence[Mapping[str, str]]) -> list[float]
     if not isinstance(content, dict) or "intrasentence" not in content:
         raise DataError(f"{path.name}: found {quote(content)}, expected intrasentence with ids and scores")
     listed = validate(list[SentencePrediction], content["intrasentence"], f"{path.name}, intrasentence")
-    logs = {each.id: math.log(each.score) for each in listed if 0 < each.score < math.inf}
-    more, less = ([logs.get(each.get(side, ""), math.nan) for each in groups] for side in ("id_more", "id_less"))
+    logs = {prediction.id: math.log(prediction.score) for prediction in listed if 0 < prediction.score < math.inf}
+    more, less = ([logs.get(group.get(side, ""), math.nan) for group in groups] for side in ("id_more", "id_less"))
     return [a - b for a, b in zip(more, less, strict=True)]
 
 

@@ -22,7 +22,7 @@ EXAMPLES = {
 class ParaphraseOptions(StudyOptions):
     """The settings of `paraphrase`."""
 
-    measures: tuple[str, ...] = option(("cps-exact",), "Measures.")
+    measures: tuple[str, ...] = option(("cps-exact",), "Measures.", flag="--measure --measures")
     band: float = option(0.25, "Differences within it count as none.", least=0)
     rewordings: TextFile | None = option(None, "File of paraphrases of CrowS-Pairs: item, phrase, paraphrase.")
 
