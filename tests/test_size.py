@@ -9,10 +9,10 @@ from tools.size import sizes
 
 MOST_STATEMENTS = {
     "audit": 2144,
-    "cli": 909,
-    "core": 1052,
+    "cli": 883,
+    "core": 1058,
     "corpus": 1166,
-    "data": 1854,
+    "data": 1860,
     "diagnose": 2658,
     "explorer": 579,
     "findings": 1308,
@@ -22,14 +22,14 @@ MOST_STATEMENTS = {
     "models": 3604,
     "prompts": 433,
     "report": 1149,
-    "stats": 2293,
-    "studies": 3018,
+    "stats": 2281,
+    "studies": 3037,
     "tasks": 1497,
     "training": 402,
     "unmask": 80,
     "vectors": 941,
 }
-MOST_FILES, MOST_TEXTS, MOST_CACHES = 363, 384, 1
+MOST_FILES, MOST_TEXTS, MOST_CACHES = 359, 377, 1
 
 
 def test_no_package_is_larger_than_was_decided() -> None:
