@@ -12,7 +12,7 @@ MOST_STATEMENTS = {
     "cli": 909,
     "core": 1052,
     "corpus": 1166,
-    "data": 1854,
+    "data": 1856,
     "diagnose": 2658,
     "explorer": 579,
     "findings": 1308,
