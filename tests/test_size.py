@@ -12,11 +12,7 @@ MOST_STATEMENTS = {
     "cli": 883,
     "core": 1058,
     "corpus": 1166,
-<<<<<<< HEAD
     "data": 1860,
-=======
-    "data": 1860,
->>>>>>> mitigate
     "diagnose": 2658,
     "explorer": 579,
     "findings": 1308,
