@@ -123,7 +123,9 @@ def statement(
         alike = f", {ALIKE}" if facts.is_balanced else ""
         if baseline:
             return f"On {where} {measure} prefers {what} in {amount}{alike}: {BASELINE}"
-        return f"On {where} this model prefers {what} in {amount} by {measure}{alike}, {_chance(estimate)}"
+        side = verdict(estimate)
+        chance = too_few(estimate.n, "item") if side == "too few" else CHANCE[side]
+        return f"On {where} this model prefers {what} in {amount} by {measure}{alike}, {chance}"
     if facts.question == "slots":
         text = _of_slot(estimate, side_words(sides), of_words)
     elif facts.statement:
@@ -277,11 +279,6 @@ def _of_slot(estimate: Estimate, sides: tuple[str, str], of_words: Estimate | No
         interval = f"{number(estimate.low, 2)} to {number(estimate.high, 2)}"
         text = f"{few if where == 'too few' else none} ({number(estimate.value, 2)}, 95% interval {interval})"
     return f"{text}; {word}" if word else text
-
-
-def _chance(estimate: Estimate) -> str:
-    where = verdict(estimate)
-    return too_few(estimate.n, "item") if where == "too few" else CHANCE[where]
 
 
 def _ends(estimate: Estimate, *, turned: bool = False) -> str:
