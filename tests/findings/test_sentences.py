@@ -56,10 +56,27 @@ def test_leans(statistic: str, value: tuple[float, float, float], words: str) ->
         (Value(3.1, 1.0, 5.2), 0.06, "cps: no change found, +3.1 (+1.0 to +5.2) points"),
         (Value(3.1, -1.0, 7.2), None, "cps: no change found, +3.1 (−1.0 to +7.2) points"),
         (Value(3.1), None, "cps: cannot tell (+3.1 points, no interval)"),
+        (Value(0.04, 0.01, 0.07), None, "cps: rose by less than 0.1 points"),
     ],
 )
 def test_changes(difference: Value, p: float | None, words: str) -> None:
     assert sentences.change("cps", difference, p=p, of="bias-score") == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (Value(-3.1, -5.2, -1.0), "score: lower of a than of b, by 3.1 points (1.0 to 5.2)"),
+        (Value(3.1, -1.0, 7.2), "score: no difference found, +3.1 (−1.0 to +7.2) points"),
+        (
+            replace(SCORE, value=10.0, low=4.0, high=16.0, null=0.0),
+            "score: higher of a than of b, by 10.0 points (4.0 to 16.0)",
+        ),
+        (replace(SCORE, null=0.0, n=12), "score: cannot tell (12 items are too few for a verdict)"),
+    ],
+)
+def test_differences_of_two_groups(value: Value, words: str) -> None:
+    assert sentences.difference("score", "of a", "of b", value, of="bias-score") == words
 
 
 def test_the_other_forms() -> None:

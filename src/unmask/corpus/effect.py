@@ -39,7 +39,7 @@ from unmask.findings import Cell, Finding, Plot, Section, Table
 from unmask.findings.envelope import Result, build
 from unmask.findings.folder import result_folder
 from unmask.findings.numbers import number
-from unmask.findings.sentences import cannot_tell, change, quantity
+from unmask.findings.sentences import cannot_tell, difference, quantity
 from unmask.findings.table import table
 from unmask.measures import find
 from unmask.mitigate.comparison import NO_PREFERENCE, category, count_tests, p_of
@@ -276,7 +276,8 @@ def _answers(changes: EffectChanges, trainings: int) -> Iterator[str]:
         if shift.group == "all" and shift.statistic in ("asld", BALANCED_APPD):
             what = f"{shift.statistic} on {shift.data}"
             values = [number(value, 3) for value in (shift.a_value, shift.b_value, other.a_value)]
-            gap = change("corpus against placebo", other.difference, p=p_of(other), of=shift.statistic)
+            groups = "after the corpus", "after the placebo"
+            gap = difference(shift.statistic, *groups, other.difference, p=p_of(other), of=shift.statistic)
             if trainings == 1:
                 amount = quantity(other.difference, digits=3)
                 gap = cannot_tell(f"corpus − placebo {amount}", "it may be the noise of training")

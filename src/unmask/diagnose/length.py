@@ -267,8 +267,9 @@ def _answers(observation: DiagnosisObservation) -> Iterator[str]:
     gap_of = {name: classes.gap for name, classes in observation.result.classes.items() if classes.gap.p is not None}
     if gap_of:
         most = max(gap_of, key=lambda name: abs(gap_of[name].value))
-        what = f"{where}, {most}: bias score where the stereotyping sentence is longer, not shorter"
-        yield sentences.change(what, gap_of[most], p=gap_of[most].p, of="bias-score")
+        groups = "where the stereotyping sentence is longer", "where it is shorter"
+        what = f"{where}, {most}: bias score"
+        yield sentences.difference(what, *groups, gap_of[most], p=gap_of[most].p, of="bias-score")
     if "all" in observation.result.aula:
         both = observation.result.aula["all"]
         what = f"{where}: AULA with weights that sum to one, {both.flips:,} of {both.n:,} outcomes differ, bias score"

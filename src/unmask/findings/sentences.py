@@ -167,25 +167,23 @@ def cancels(estimate: Estimate, of_words: Estimate | None) -> bool:
 def change(what: str, difference: Value, *, p: float | None = None, of: Statistic | str = "") -> str:
     """A change between two runs: `cps on crows-pairs: rose by 3.1 points (1.0 to 5.2)`."""
     facts = statistic(of) if isinstance(of, str) else of
-    verbs = {"above": "rose by", "below": "fell by"}
     where = place(difference, p=p)
-    if where in verbs:
-        low, high = sorted((abs(difference.low), abs(difference.high)))
-        size = Value(abs(difference.value), low, high)
-        return f"{what}: {verbs[where]} {quantity(size, facts.change_unit, facts.digits)}"
-    return _unseen(what, "change", difference, facts.digits, facts.change_unit)
-
-
-def difference(what: str, first: str, second: str, estimate: Estimate) -> str:
-    """Two groups compared: `true positive rate: higher for women than for men, by 0.031 (0.010 to 0.052)`."""
-    facts, where = statistic(estimate.statistic), verdict(estimate)
-    unit = "" if facts.unit.startswith("difference") else facts.change_unit
-    if where == "too few":
-        return cannot_tell(what, too_few(estimate.n, "item"))
     if where not in ("above", "below"):
-        return _unseen(what, "difference", estimate, facts.digits, unit)
-    text = quantity(abs(estimate), unit, facts.digits)
-    return f"{what}: {'higher' if where == 'above' else 'lower'} {first} than {second}, by {text}"
+        return _unseen(what, "change", difference, facts.digits, facts.change_unit)
+    return f"{what}: {'rose' if where == 'above' else 'fell'} by {_magnitude(difference, facts)}"
+
+
+def difference(what: str, first: str, second: str, value: Value, *, p: float | None = None, of: str = "") -> str:
+    """Two groups compared: `true positive rate: higher for women than for men, by 0.031 (0.010 to 0.052)`."""
+    where = place(value, p=p)
+    if isinstance(value, Estimate):
+        of, where = value.statistic, verdict(value)
+        if where == "too few":
+            return cannot_tell(what, too_few(value.n, "item"))
+    facts = statistic(of)
+    if where not in ("above", "below"):
+        return _unseen(what, "difference", value, facts.digits, facts.change_unit)
+    return f"{what}: {'higher' if where == 'above' else 'lower'} {first} than {second}, by {_magnitude(value, facts)}"
 
 
 def size(what: str, value: Value, unit: str = "", digits: int = 2) -> str:
@@ -289,6 +287,15 @@ def _ends(estimate: Estimate, *, turned: bool = False) -> str:
         return f" ({number(estimate.low, 0)}–{number(estimate.high, 0)}%)"
     low, high = (-estimate.high, -estimate.low) if turned else (estimate.low, estimate.high)
     return f" ({number(low, 2)} to {number(high, 2)})"
+
+
+def _magnitude(value: Value, facts: Statistic) -> str:
+    """The size of a difference without its sign; of one that would be shown as zero, that it is smaller than shown."""
+    low, high = sorted((abs(value.low), abs(value.high)))
+    least = 10.0**-facts.digits
+    if abs(value.value) < least / 2:
+        return f"less than {number(least, facts.digits)} {facts.change_unit}".rstrip()
+    return quantity(Value(abs(value.value), low, high), facts.change_unit, facts.digits)
 
 
 def _unseen(what: str, noun: str, value: Value, digits: int, unit: str) -> str:

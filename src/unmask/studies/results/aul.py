@@ -460,5 +460,5 @@ def _answers(shares: Sequence[Estimate], changes: Changes) -> Iterator[str]:
         what = f"{each.model}, {each.n:,} items: the stereotype scores higher in"
         yield sentences.share(what, each, each.null, p=each.p)
     for (a, b), change in changes.items():
-        what = f"{b} against {a}, {change.flips:,} of {change.n:,} items decided differently, bias score"
-        yield sentences.change(what, change.difference, p=change.p_holm, of="bias-score")
+        what = f"{change.flips:,} of {change.n:,} items decided differently, bias score"
+        yield sentences.difference(what, f"of {b}", f"of {a}", change.difference, p=change.p_holm, of="bias-score")
