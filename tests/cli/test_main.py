@@ -176,8 +176,8 @@ BAD = {
         ["diagnose", "stability", "--draws", "1000000000"],
         "draws is 1000000000, expected at most",
     ),
-    "no band": (list, ["diagnose", "stability", "--band", "nan"], "band is nan, expected a finite number"),
-    "no effect": (list, ["diagnose", "stability", "--effect", "inf"], "effect is inf, expected a finite number"),
+    "no band": (list, ["diagnose", "paraphrase", "--band", "nan"], "band is nan, expected a finite number"),
+    "no effect": (list, ["diagnose", "stability", "--effect", "inf"], "effect is inf, expected at most"),
     "no rate": (list, ["mitigate", "cda", "--lr", "nan"], "lr is nan"),
     "endless epochs": (list, ["mitigate", "cda", "--epochs", "inf"], "epochs is inf, expected a finite number"),
     "no sample": (list, ["data", "show", "nine-axes", "--sample", "-1"], "--sample is -1, expected at least 0"),
@@ -425,7 +425,7 @@ def test_data_show(say) -> None:
 def test_data_show_of_scores(say) -> None:
     Path("s.csv").write_text("model,item,score,group\na,x,0.5,masked\nb,x,,causal\n", encoding="utf-8")
     said = say("data", "show", "s.csv", "--sample", "1").out
-    assert "models: 2 (masked, causal)\nwordings: 1\nnot scored: 1 of 2\n\na\n  x: 0.500\n" in said
+    assert "scores\n  models: 2 (masked, causal)\n  wordings: 1\n  not scored: 1 of 2\n\na\n  x: 0.500\n" in said
     absent = say("data", "show", "gest-masked-scores").out
     assert "11 masked models" in absent
     assert "gest-masked-scores is not on this machine" in absent

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from unmask.core.callable_package import make_callable
+from unmask.core.lazy_imports import make_callable
 
 make_callable(__name__, "unmask.audit.run", "audit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,7 @@ from unmask.core.options import Opening, Options
 from unmask.core.progress import progress_bar
 from unmask.core.signals import READINGS, keep
 from unmask.diagnose import EVERYTHING
-from unmask.findings.terminal import console, show_sections
+from unmask.findings.terminal import console, print_json, show_sections
 
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
@@ -76,6 +76,7 @@ def generate(  # noqa: PLR0913 - the parts of the command
     opening: Opening,
     run: Options,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
 ) -> None:
     """Write candidate paraphrases of pairs to a file, for review; `unmask diagnose paraphrase --data FILE` reads it."""
     from unmask.diagnose.paraphrase.generate import generate_file
@@ -85,4 +86,7 @@ def generate(  # noqa: PLR0913 - the parts of the command
         made = generate_file(
             path, model, data, wordnet=wordnet, opening=opening, options=replace(run, progress=progress)
         )
-    console().print(made.describe(path), soft_wrap=True)
+    if as_json:
+        print_json({"file": str(path), **asdict(made)})
+    else:
+        console().print(made.describe(path), soft_wrap=True)

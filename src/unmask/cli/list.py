@@ -64,7 +64,7 @@ def _describe_data(source: Any) -> str:
     card = source.card
     items = f"{card.size:,} items, " if card.size else ""
     facts = f"{items}{', '.join(card.languages)}, {card.licence}"
-    return f"[{source.kind.removeprefix('a ')}] {card.title}; {facts} ({availability(card)})"
+    return f"[{source.kind}] {card.title}; {facts} ({availability(card)})"
 
 
 def _of_words(languages: tuple[str, ...]) -> str:

@@ -1,14 +1,18 @@
 """Imports that wait until they are needed: torch alone takes longer than most commands.
 
-A package names what its modules define (`lazy_names`), a catalogue names functions (`lazy_modules`); the modules are
-imported at the first use. Type checkers see ordinary imports, under `if TYPE_CHECKING`.
+A package names what its modules define; the modules are imported at the first use. Type checkers see ordinary imports,
+under `if TYPE_CHECKING`. A package can be called, too: `unmask.task(...)` is the package `unmask.task` and its public
+function. Importing a module of a package binds the package to its name in `unmask`, so a function of the same name
+would be hidden; the package therefore forwards a call to its function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import inspect
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -23,29 +27,18 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     return get
 
 
-def lazy_modules(package: str, *names: str) -> Iterator[LazyModule]:
-    """Modules of a package that are imported when one of their functions is called."""
-    return (LazyModule(f"{package}.{name}") for name in names)
+def make_callable(package: str, module: str, function: str) -> None:
+    """Make `package` callable: it forwards to `function` of `module`."""
 
+    class CallablePackage(ModuleType):
+        """A package that forwards a call to its public function."""
 
-class LazyModule:
-    """A module whose functions can be named before it is imported."""
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return getattr(import_module(module), function)(*args, **kwargs)
 
-    def __init__(self, name: str) -> None:
-        """Create it with its full name."""
-        self._name = name
+        @property
+        def __signature__(self) -> inspect.Signature:
+            """That of the function, for help in notebooks and editors."""
+            return inspect.signature(getattr(import_module(module), function))
 
-    def __getattr__(self, function: str) -> LazyFunction:
-        return LazyFunction(self._name, function)
-
-
-@dataclass(frozen=True, slots=True)
-class LazyFunction:
-    """A function whose module is imported when it is called."""
-
-    module: str
-    name: str
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Import and call it."""
-        return getattr(import_module(self.module), self.name)(*args, **kwargs)
+    sys.modules[package].__class__ = CallablePackage

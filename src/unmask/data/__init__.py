@@ -246,8 +246,7 @@ def _find_dataset(name: str) -> DatasetSource:
     if (source := SOURCES.get(name)) is None:
         raise UnknownName("dataset", name, names())
     if not isinstance(source, DatasetSource):
-        use = source.use.format(name=name)
-        raise DataError(f"{name} ({source.card.title}) is {source.kind}, not a dataset of pairs: {use}")
+        raise DataError(f"{name} ({source.card.title}) is {source.what.format(name=name)}")
     return source
 
 

@@ -35,8 +35,8 @@ class LoadedItems(NamedTuple):
 class DataSource:
     """Files with a card: can be listed and downloaded by name; what is in them only their task knows."""
 
-    kind: ClassVar = "data of a task"
-    use: ClassVar = "get the files with `unmask data get {name}`"
+    kind: ClassVar = "task"
+    what: ClassVar = "data of a task, not a dataset of pairs: get the files with `unmask data get {name}`"
     card: Card
 
     @property
@@ -53,7 +53,7 @@ class DatasetSource(DataSource):
     """
 
     kind: ClassVar = "pairs"
-    use: ClassVar = "use unmask.data.load({name!r})"
+    what: ClassVar = "a dataset of pairs: use unmask.data.load({name!r})"
     load: Callable[[Path], LoadedItems]
     labels: Callable[[Path], list[tuple[str, ...]]] | None = None
 
@@ -62,8 +62,10 @@ class DatasetSource(DataSource):
 class TableSource(DataSource):
     """A table of records other than pairs; `load` gets the path of its file."""
 
-    kind: ClassVar = "a table"
-    use: ClassVar = "use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
+    kind: ClassVar = "table"
+    what: ClassVar = (
+        "a table, not a dataset of pairs: use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
+    )
     load: Callable[[Path], Any]
 
 
@@ -71,8 +73,11 @@ class TableSource(DataSource):
 class ScoreSource(DataSource):
     """Published scores of models; `load` gets the path of its first file, and the card with its checksums."""
 
-    kind: ClassVar = "scores of models"
-    use: ClassVar = "use unmask.data.scores({name!r}), or `unmask diagnose reliability --data {name}`"
+    kind: ClassVar = "scores"
+    what: ClassVar = (
+        "scores of models, not a dataset of pairs: use unmask.data.scores({name!r}), or "
+        "`unmask diagnose reliability --data {name}`"
+    )
     load: Callable[[Path, Dataset], ScoreMatrix]
 
 

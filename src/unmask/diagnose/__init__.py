@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from unmask.core.callable_package import make_callable
+from unmask.core.lazy_imports import make_callable
 from unmask.core.registry import Registry
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, ScoreOptions, UnitOptions
 

@@ -10,7 +10,7 @@ To add one, write its module in `methods/`; those of other packages are found th
 
 from __future__ import annotations
 
-from unmask.core.callable_package import make_callable
+from unmask.core.lazy_imports import make_callable
 from unmask.core.registry import Registry
 from unmask.mitigate.spec import (
     AdapterOptions,

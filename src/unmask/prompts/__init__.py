@@ -11,6 +11,6 @@ scoring.py      the share judged biased: all, by type, by form; how far people a
 
 from __future__ import annotations
 
-from unmask.core.callable_package import make_callable
+from unmask.core.lazy_imports import make_callable
 
 make_callable(__name__, "unmask.prompts.run", "prompts")

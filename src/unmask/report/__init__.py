@@ -9,6 +9,6 @@ other results  ──► their findings ──► findings.html.jinja
 
 from __future__ import annotations
 
-from unmask.core.callable_package import make_callable
+from unmask.core.lazy_imports import make_callable
 
 make_callable(__name__, "unmask.report.run", "report")

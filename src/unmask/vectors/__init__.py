@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unmask.core.callable_package import make_callable
+from unmask.core.lazy_imports import make_callable
 from unmask.core.registry import Registry
 from unmask.vectors.spec import VectorMeasure
 
