@@ -8,7 +8,7 @@ from __future__ import annotations
 from tools.size import sizes
 
 MOST_STATEMENTS = {
-    "audit": 2144,
+    "audit": 2145,
     "cli": 883,
     "core": 1058,
     "corpus": 1166,
