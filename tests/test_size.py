@@ -8,14 +8,14 @@ from __future__ import annotations
 from tools.size import sizes
 
 MOST_STATEMENTS = {
-    "audit": 2144,
+    "audit": 2145,
     "cli": 885,
     "core": 1046,
-    "corpus": 1166,
+    "corpus": 1167,
     "data": 1859,
-    "diagnose": 2658,
+    "diagnose": 2659,
     "explorer": 579,
-    "findings": 1308,
+    "findings": 1311,
     "interchange": 320,
     "measures": 307,
     "mitigate": 1750,
@@ -29,7 +29,7 @@ MOST_STATEMENTS = {
     "unmask": 80,
     "vectors": 941,
 }
-MOST_FILES, MOST_TEXTS, MOST_CACHES = 359, 377, 1
+MOST_FILES, MOST_TEXTS, MOST_CACHES = 358, 377, 1
 
 
 def test_no_package_is_larger_than_was_decided() -> None:

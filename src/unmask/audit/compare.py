@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult, load
@@ -20,8 +21,10 @@ from unmask.core.types import Row
 from unmask.data.builtin_tables import with_usual_gender
 from unmask.findings.envelope import Result
 from unmask.stats.intervals import mover_interval
-from unmask.stats.paired import Comparison, PairedRuns, apply_holm, compare_pairs, paired_statistics
-from unmask.stats.worsening import Worsening, decide, paired_worsenings
+
+if TYPE_CHECKING:  # the page of a single audit needs none of these
+    from unmask.stats.paired import Comparison, PairedRuns
+    from unmask.stats.worsening import Worsening
 
 Tables = Mapping[tuple[str, str], list[Row]]  # by measure and dataset
 
@@ -39,6 +42,8 @@ def compare(
     and of most pairs in one direction the mean over all of them. `run` is the index of the other result. Intervals and
     tests are over the unit that items share, such as the writer; with `independent`, over pairs.
     """
+    from unmask.stats.paired import apply_holm
+
     check_number("seed", seed, least=0, most=MAX_SEED)
     a, *rest = open_results([first, *others])
     everything = [
@@ -67,6 +72,8 @@ def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Itera
     if not (isinstance(a, AuditResult) and isinstance(b, AuditResult)):
         yield from (_estimate_comparison(old, new) for old, new in shared_estimates(a, b))
         return
+    from unmask.stats.paired import compare_pairs
+
     paired = list(_paired(a, b, independent=independent))
     verdicts = {_key(each): each for each in _verdicts(a, paired, seed)}
     for pairs in paired:
@@ -78,6 +85,8 @@ def _comparisons(a: Result, b: Result, seed: int, *, independent: bool) -> Itera
 
 def _paired(a: AuditResult, b: AuditResult, *, independent: bool) -> Iterator[list[PairedRuns]]:
     """The statistics of every measure and dataset that both results share, with the items of both."""
+    from unmask.stats.paired import paired_statistics
+
     ours, theirs = comparable_rows(a), comparable_rows(b)
     for name, data in shared_keys(ours, theirs):
         rows = ours[name, data], theirs[name, data]
@@ -86,6 +95,8 @@ def _paired(a: AuditResult, b: AuditResult, *, independent: bool) -> Iterator[li
 
 def _verdicts(a: AuditResult, paired: Sequence[Sequence[PairedRuns]], seed: int) -> tuple[Worsening, ...]:
     """What a gate with its defaults says: a comparison says the same."""
+    from unmask.stats.worsening import decide, paired_worsenings
+
     worsenings: list[Worsening] = []
     for pairs in paired:
         measure = pairs[0].a.measure
@@ -126,6 +137,8 @@ def shared_estimates(a: Result, b: Result) -> list[tuple[Estimate, Estimate]]:
 
 
 def _estimate_comparison(old: Estimate, new: Estimate) -> Comparison:
+    from unmask.stats.paired import Comparison
+
     change = mover_interval(old, new)
     return Comparison(
         measure=old.measure,
