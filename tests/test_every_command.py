@@ -39,8 +39,8 @@ from unmask.cli import main
 from unmask.mitigate import evaluation
 from dataclasses import replace
 from types import SimpleNamespace
-def some_of(name):
-    whole = data.load(name)
+def some_of(name, data_dir=None):
+    whole = data.load(name, data_dir=data_dir)
     return replace(whole, items=whole.items[::60])
 evaluation.data = SimpleNamespace(load=some_of)  # for speed
 said = {{}}
