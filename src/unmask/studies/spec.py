@@ -151,7 +151,7 @@ class StudyOptions(OptionGroup):
     models: tuple[str, ...] = option((), "Models instead of the paper's; comma-separated.")
     data: tuple[str, ...] = option((), "Dataset or file of pairs; can be repeated.")
     part: tuple[str, ...] = option(
-        (), "Only the steps of this table or figure, as --dry-run names it ('Table 3'); can be repeated."
+        (), "Only the steps of this table or figure, as named by a dry run ('Table 3'); can be repeated."
     )
     limit: int | None = option(None, "Only a sample of N items of each dataset.", least=1)
     seed: int = option(0, "Random seed of all steps.", least=0, most=MAX_SEED)
