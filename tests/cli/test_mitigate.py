@@ -125,7 +125,6 @@ def test_an_eraser_needs_no_text_and_says_what_a_probe_reads(
     out = tmp_path / "out"
     assert code("mitigate", "inlp", zoo.folder("bert-uncased"), "--out", out, "--quiet", "--no-report") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "A linear probe predicts the gender of" in said
     assert "Can gender still be read from the states?" in said
     meta = unmask.load(out).meta
     assert meta["details"]["outcome"]["contexts"].startswith("0 sentences of the corpus")
