@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
 from unmask.core.signals import keep
 
-
-class Format(StrEnum):
-    """Output format."""
-
-    html = "html"
-    md = "md"
-    latex = "latex"
-    csv = "csv"
-
-
-class Layout(StrEnum):
-    """Layout of tables."""
-
-    long = "long"
-    wide = "wide"
-
-
-class TableName(StrEnum):
-    """Tables that can be selected."""
-
-    headline = "headline"
-    verdict = "verdict"
-    category = "category"
-    changes = "changes"
-    checks = "checks"
+Format = Literal["html", "md", "latex", "csv"]
+Layout = Literal["long", "wide"]
 
 
 def report(  # noqa: PLR0913, PLR0917 - the options of the command
@@ -50,15 +26,18 @@ def report(  # noqa: PLR0913, PLR0917 - the options of the command
     ] = None,
     kind: Annotated[
         Format, typer.Option("--format", help="HTML page, or tables as Markdown, LaTeX (booktabs) or CSV.")
-    ] = Format.html,
-    table: Annotated[list[TableName] | None, typer.Option("--table", help="Only this table; can be repeated.")] = None,
+    ] = "html",
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this table: headline, verdict, category, changes or checks; can be repeated."),
+    ] = None,
     layout: Annotated[
         Layout,
         typer.Option(
             help="long: a row for each estimate. wide: as papers print them, a row for each model (of one run: each "
             "category), a column for each measure."
         ),
-    ] = Layout.long,
+    ] = "long",
     figures: Annotated[
         Path | None, typer.Option(help="Folder for all charts as SVG, PNG and PDF.", show_default=False)
     ] = None,
@@ -78,9 +57,8 @@ def report(  # noqa: PLR0913, PLR0917 - the options of the command
 
     if figures is not None:
         keep("figures that are complete")
-    tables = [name.value for name in table or []]
-    shape = {"format": kind.value, "tables": tables, "layout": layout.value}
-    written = write_report(*runs, out=out, figures=figures, card=card, **shape)  # type: ignore[arg-type]
+    tables = cast(Any, table or ())  # checked there
+    written = write_report(*runs, out=out, format=kind, tables=tables, layout=layout, figures=figures, card=card)
     to_stdout = isinstance(written, str)
     beside = None if card is None else path_beside(card)
     also = beside if beside is not None and beside.is_file() else None

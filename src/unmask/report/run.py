@@ -11,7 +11,7 @@ from typing import Literal
 from unmask.audit.compare import compare
 from unmask.audit.result import AuditResult, load
 from unmask.core.boundary import read_json
-from unmask.core.errors import OutputError, ResultError, UnmaskError
+from unmask.core.errors import OutputError, ResultError, UnknownName, UnmaskError
 from unmask.core.files import KIND_FILES, lock_folder, refuse_result_file, write_text
 from unmask.findings import Finding, Section, Table, charts, csv, html, latex, markdown
 from unmask.findings.envelope import PAGE, RESULT, Result, build
@@ -110,6 +110,8 @@ def _validate(
     kinds = list(dict.fromkeys(result.kind for result in results))
     if len(kinds) > 1:
         raise ResultError(f"results of different kinds ({', '.join(kinds)}): give results of one command")
+    if unknown := [name for name in tables if name not in TABLES]:
+        raise UnknownName("table", unknown[0], TABLES)
     if tables and format == "html":
         raise ResultError("tables are selected in the formats md, latex and csv: choose one of these")
     if format == "csv" and len(tables) > 1:
