@@ -29,6 +29,7 @@ LOST = "the readings from before the store failed"
 
 _line = {"kept": "", "again": AGAIN}
 _received: list[int] = []  # signals, in order
+_shields: list[bool] = []  # not empty in a block that is not to be interrupted
 _printed = threading.Lock()  # taken by who prints the line
 
 
@@ -69,12 +70,16 @@ def is_interrupted() -> bool:
 
 @contextmanager
 def no_interrupts() -> Iterator[None]:
-    """Start processes in this block: they do not get Ctrl+C but end with their parent."""
+    """Start processes in this block: it is interrupted at its end, and they get no Ctrl+C but end with their parent."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    _shields.append(True)
     try:
         yield
     finally:
+        _shields.pop()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if _received:
+        raise KeyboardInterrupt
 
 
 def end() -> NoReturn:
@@ -87,6 +92,8 @@ def end() -> NoReturn:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Interrupt the main thread."""
     _received.append(number)
+    if _shields:
+        return
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             _end_at_once(number)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from unmask.core.registry import Registry
 from unmask.interchange.spec import ExportFormat
 
-FORMATS = Registry("format", ExportFormat, home="unmask.interchange", group="unmask.formats")
+FORMATS = Registry(
+    "format", ExportFormat, home="unmask.interchange", group="unmask.formats", constructor="ExportFormat("
+)
 
 __all__ = ["FORMATS", "ExportFormat"]
