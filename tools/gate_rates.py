@@ -27,11 +27,11 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtri
 
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Row
 from unmask.findings import Table
 from unmask.findings.markdown import table as markdown
 from unmask.measures import MEASURES
-from unmask.stats.power import ALPHA
 from unmask.stats.worsening import Worsening, decide, worsenings
 
 SHARE = 0.55  # of pairs that the baseline wins
@@ -113,7 +113,7 @@ def rates(scenario: Scenario, draws: int, seed: int = 0) -> dict[str, float]:
         over_all = {verdict.answer for verdict in verdicts if verdict.group == "all"}
         failed = any(verdict.answer == "worse" for verdict in verdicts)
         found["fail" if failed else "cannot tell" if "cannot tell" in over_all else "pass"] += 1
-        found["uncorrected"] += any(verdict.p < ALPHA for verdict in verdicts)
+        found["uncorrected"] += any(verdict.p < LEVEL for verdict in verdicts)
     return {name: 100 * found[name] / draws for name in ("pass", "fail", "cannot tell", "uncorrected")}
 
 

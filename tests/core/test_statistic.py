@@ -40,7 +40,7 @@ def test_reference_values_lie_on_the_scale() -> None:
 def test_the_largest_worsening_is_that_to_the_end_of_the_scale() -> None:
     assert statistic("bias-score").largest_worsening == 50
     assert statistic("appd").largest_worsening == 1
-    assert statistic("lms").largest_worsening == 50
+    assert statistic("lms").largest_worsening == 100
     assert statistic("mean-difference").largest_worsening == math.inf
 
 

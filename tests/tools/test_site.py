@@ -42,7 +42,7 @@ def test_a_page_that_is_added_to_docs_needs_no_entry(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# Title of {path.stem}\n", encoding="utf-8")
     for name in (*pages.ROOT_PAGES, "README.md"):
-        (tmp_path / "root" / name).write_text("# unmask\n\nWords.\n\n## Use\n", encoding="utf-8")
+        (tmp_path / "root" / name).write_text("# unmask\n\nWords.\n\n## What it prints\n", encoding="utf-8")
     pages.stage(tmp_path / "root", tmp_path / "site")
     pages.write_sections(tmp_path / "site")
     guides = (tmp_path / "site" / "how-to.md").read_text(encoding="utf-8")

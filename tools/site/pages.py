@@ -132,6 +132,6 @@ def _guides(source: Path) -> list[str]:
 def _home(root: Path) -> str:
     """The home page: the first screen of the README, then the doors."""
     readme = (root / "README.md").read_text(encoding="utf-8")
-    first = readme[: readme.index("\n## Use\n")]
+    first = readme[: readme.index("\n## What it prints\n")]
     doors = (Path(__file__).parent / "home.md").read_text(encoding="utf-8")
     return adapt_links(first, root / "README.md", root) + doors
