@@ -27,10 +27,10 @@ demo: setup          ## audit the built-in model on the built-in data
 	$(BIN)/unmask audit
 
 fast: setup-dev      ## tier 1, while writing: quick tests, four of the eighteen architectures
-	$(PYTEST) -m "not slow and not thorough"
+	$(PYTEST) -m "not slow and not thorough" --most-processor-time 500
 
-test: setup-dev      ## tier 2, before committing: everything that proves a promise (17 minutes on two cores)
-	$(PYTEST) -m "not slow"
+test: setup-dev      ## tier 2, before committing: everything that proves a promise
+	$(PYTEST) -m "not slow" --most-processor-time 1300
 
 slow: setup-dev      ## tier 3: trainings, studies, Ray, whole papers
 	$(PYTEST) -m slow

@@ -24,7 +24,7 @@ MOST_STATEMENTS = {
     "report": 1151,
     "stats": 2281,
     "studies": 3037,
-    "tasks": 1497,
+    "tasks": 1498,
     "training": 402,
     "unmask": 80,
     "vectors": 941,

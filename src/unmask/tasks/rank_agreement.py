@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
+from unmask.core.statistic import LEVEL
 from unmask.core.types import Floats
 from unmask.findings import Finding, Plot, Table, Value
 from unmask.stats.agreement import MIN_RANKED, RankAgreement, kendall, kendall_taus
@@ -83,8 +84,9 @@ def agreement(
         grid += [{"x": measure, "y": measure, "value": 1.0} for measure in measures]
     description = "Grid of Kendall's τ between measures over models, from −1 (reverse order) to 1 (same order)."
     plot = Plot(name, "Agreement of measures", description, charts.grid(grid, low=-1.0, high=1.0))
-    significant = sum(p is not None and p < 0.05 for p in adjusted)
-    answer = f"{len(scores)} models: {significant} of {len(results)} pairs of measures rank them alike (p Holm < 0.05)"
+    significant = sum(p is not None and p < LEVEL for p in adjusted)
+    alike = f"{significant} of {len(results)} pairs of measures rank them alike (p Holm < {LEVEL})"
+    answer = f"{len(scores)} models: {alike}"
     return MeasureAgreement(tuple(results), adjusted, Finding((answer,), (result_table,), (plot,)))
 
 
