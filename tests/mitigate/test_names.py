@@ -66,7 +66,7 @@ def test_a_name_that_the_text_has_in_lower_case_is_a_word_too() -> None:
 
 
 def test_a_name_that_is_not_in_the_table_keeps_its_gender() -> None:
-    """As docs/mitigations/swapping.md says: pronouns and nouns around it change all the same."""
+    """As docs/mitigations/counterfactuals.md says: pronouns and nouns around it change all the same."""
     swap = Swapper(build_lexicon(swappable_pairs(), [NamePair("Timothy", "Kathleen", 1)]))
     assert swap("Kathleen Nott met her brother Zbigniew.") == "Timothy Nott met his sister Zbigniew."
 
