@@ -221,6 +221,6 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
     assert open_lm(tmp_path / "out/causal").kind == "causal"
     model = open_lm(tmp_path / "out/masked").network.model
     before = {name: weight.clone() for name, weight in model.named_parameters()}
-    builtin.add_low_rank_update(model, tmp_path / "out/siblings/dose+3.safetensors")
+    builtin.add_low_rank_update(model, update=tmp_path / "out/siblings/dose+3.safetensors")
     moved = [name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])]
     assert len(moved) == 12  # the six matrices of either layer
