@@ -220,7 +220,7 @@ def correlation(what: str, value: Value, *, symbol: str = "r", p: float | None =
 def agreement(what: str, value: Value, *, symbol: str, by_chance: float = 0.0) -> str:
     """Agreement beside that by chance: `annotators and rules: κ 0.71 (0.60 to 0.80)`."""
     text = f"{what}: {symbol} {quantity(value, '', 2)}"
-    beyond = {"above": "", "below": ", less than by chance", "within": ", no more than by chance can be told"}
+    beyond = {"above": "", "below": ", less than by chance", "within": ", which chance can explain"}
     return text + beyond.get(place(value, by_chance), ", no interval")
 
 

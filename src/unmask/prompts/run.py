@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask import data
-from unmask.core.boundary import Rows, validate
+from unmask.core.boundary import validate
 from unmask.core.errors import DataError, quote
-from unmask.core.files import file_name
+from unmask.core.files import file_name, sha256_of
 from unmask.core.options import Opening, Options, Serving, fill_groups
 from unmask.core.progress import steps_of
 from unmask.core.request import with_request
 from unmask.data.builtin_tables import Prompt
-from unmask.data.formats import read_bytes, read_records, records
+from unmask.data.formats import read_records
 from unmask.data.items import sample_positions
 from unmask.data.pairs import slug
 from unmask.findings import Section
@@ -144,10 +143,8 @@ def _audit_ranking(folder: Path | None) -> AuditRanking | None:
 def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
     """The prompts, and the facts about them for the result."""
     if file is not None:
-        content, name = read_bytes(file, "a file of prompts"), file_name(file)
-        digest = hashlib.sha256(content).hexdigest()
-        about = {"name": slug(file.stem), "title": f"Prompts of {name}", "sha256": digest}
-        return _parse_prompts(records(content, file.suffix, name), slug(file.stem)), about
+        prompts = read_prompts(file)
+        return prompts, {"name": slug(file.stem), "title": f"Prompts of {file_name(file)}", "sha256": sha256_of(file)}
     card = data.card("prompts")
     about = {name: getattr(card, name) for name in ("name", "title", "licence", "problems")}
     return data.read("prompts"), about | {"sha256": card.files[0].sha256}
@@ -155,10 +152,7 @@ def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
 
 def read_prompts(path: Path) -> tuple[Prompt, ...]:
     """Read the prompts of a file; in a table, the words of a list are separated by semicolons."""
-    return _parse_prompts(read_records(path, "a file of prompts"), slug(path.stem))
-
-
-def _parse_prompts(rows: Rows, name: str) -> tuple[Prompt, ...]:
+    rows, name = read_records(path, "a file of prompts"), slug(path.stem)
     if not rows:
         raise DataError(f"{rows.where}: no prompts; expected rows with the columns {', '.join(COLUMNS)}")
     return tuple(_prompt(row, f"{name}/{number:04}", rows.at(number)) for number, row in enumerate(rows))
